@@ -1,0 +1,21 @@
+"""Settings shared by every test: hypothesis profiles, and no state left over between tests.
+
+THUNK profiles: `ci` (the default) repeats the same examples everywhere; `long` searches afresh.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Two cores shared by other processes make deadlines a coin toss; a derandomised run draws its
+# examples from each test's own name, so every machine tries the same ones.
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("long", deadline=None, max_examples=2000, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
