@@ -1,0 +1,1 @@
+"""Routing of operator calls: dispatch keys, computed tables, and the run-time path."""
