@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, NoReturn
 
 from thunk.dispatch.keys import (
@@ -24,7 +24,7 @@ from thunk.dispatch.keys import (
 )
 
 
-class KernelKind(Enum):
+class KernelKind(StrEnum):
     """What a table slot does when a call reaches it."""
 
     KERNEL = "kernel"
@@ -136,6 +136,7 @@ class Row:
 Fallbacks = Mapping[DispatchKey, Kernel]
 _NO_FALLBACKS: Fallbacks = {}
 
+# Shared by the entries that no call has reached yet, which makes registering to them cheap.
 _NO_ROWS: list[Row | None] = [None] * RUNTIME_KEY_COUNT
 
 
@@ -160,7 +161,7 @@ class OperatorEntry:
         self.where = where
         self._fallbacks = fallbacks
         self._kernels: dict[DispatchKey, list[Kernel]] = {}
-        self._rows = _NO_ROWS.copy()
+        self._rows = _NO_ROWS
         self._resolved: dict[KeySet, Row] = {}
 
     def add(self, key: DispatchKey, kernel: Kernel) -> None:
@@ -188,14 +189,19 @@ class OperatorEntry:
         self.invalidate(key)
 
     def invalidate(self, key: DispatchKey) -> None:
-        """Forget the rows that a change at `key` can alter; the next lookups compute them anew."""
-        rows = self._rows
-        if rows != _NO_ROWS:
-            rows = rows.copy()
-            for affected in affected_keys(key):
-                rows[affected] = None
-        else:
-            rows = _NO_ROWS.copy()
+        """Forget the rows that a registration at `key` can alter; lookups compute them anew."""
+        self._forget(affected_keys(key))
+
+    def forget_row(self, key: DispatchKey) -> None:
+        """Forget the row of one runtime key, whose backend fallback changed."""
+        self._forget((key,))
+
+    def _forget(self, keys: tuple[DispatchKey, ...]) -> None:
+        if self._rows is _NO_ROWS:
+            return
+        rows = self._rows.copy()
+        for key in keys:
+            rows[key] = None
         self._rows = rows
         self._resolved = {}
 
@@ -225,6 +231,9 @@ class OperatorEntry:
         rows = self._rows
         row = rows[key]
         if row is None:
+            if rows is _NO_ROWS:
+                # Published before the row is computed, so that a change in between discards it.
+                rows = self._rows = _NO_ROWS.copy()
             row = compute_row(self, key)
             rows[key] = row
         return row
@@ -278,7 +287,7 @@ _AFFECTED_KEYS = {key: _compute_affected(key) for key in DispatchKey}
 
 
 def affected_keys(key: DispatchKey) -> tuple[DispatchKey, ...]:
-    """Return the runtime keys whose rows a registration or fallback at `key` can change."""
+    """Return the runtime keys whose rows a registration at `key` can change."""
     return _AFFECTED_KEYS[key]
 
 
