@@ -75,12 +75,14 @@ def imports_of(source: Path) -> list[Import]:
     return edges
 
 
-def _statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
-    """Import statements and import_module calls, except those for the type checker only."""
+def _statements(
+    tree: ast.Module, for_types_too: bool = False
+) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
+    """Import statements and calls; those for the type checker alone only if asked for."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.If) and _is_type_checking(node.test):
+        if not for_types_too and isinstance(node, ast.If) and _is_type_checking(node.test):
             pending.extend(node.orelse)
             continue
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
@@ -190,15 +192,16 @@ def foreign(source: Path, banned: str) -> list[str]:
     complaints = []
     for path in modules_of(source).values():
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        for node in ast.walk(tree):
-            names: list[str] = []
+        for node in _statements(tree, for_types_too=True):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                names = [node.module or ""]
-            elif isinstance(node, ast.Call):
+            elif isinstance(node, ast.ImportFrom):
+                names = [] if node.level else [node.module or ""]
+            else:
                 names = _called_names(node)
-            for name in names:
-                if name.split(".")[0] == banned:
-                    complaints.append(f"{path}:{node.lineno}: imports {name}")
+            complaints += [
+                f"{path}:{node.lineno}: imports {name}"
+                for name in names
+                if name.split(".")[0] == banned
+            ]
     return complaints

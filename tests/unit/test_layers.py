@@ -40,16 +40,20 @@ def complaints(folder: Path) -> list[str]:
     return layers.wrong_way(edges) + layers.cycles(edges)
 
 
+def assert_none(found: list[str]) -> None:
+    assert not found, "\n".join(["", *found])
+
+
 def test_imports_go_leftwards() -> None:
-    assert layers.wrong_way(layers.imports_of(SOURCE)) == []
+    assert_none(layers.wrong_way(layers.imports_of(SOURCE)))
 
 
 def test_no_import_cycles() -> None:
-    assert layers.cycles(layers.imports_of(SOURCE)) == []
+    assert_none(layers.cycles(layers.imports_of(SOURCE)))
 
 
 def test_torch_is_never_imported() -> None:
-    assert layers.foreign(SOURCE, "torch") == []
+    assert_none(layers.foreign(SOURCE, "torch"))
 
 
 def test_every_layer_of_the_tree_is_known() -> None:
@@ -142,7 +146,7 @@ def test_files_and_lines_are_short() -> None:
             for number, line in enumerate(lines, 1)
             if len(line) > LONGEST_LINE
         ]
-    assert long == []
+    assert_none(long)
 
 
 def test_functions_are_short() -> None:
@@ -153,7 +157,7 @@ def test_functions_are_short() -> None:
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 if length > LONGEST_FUNCTION:
                     long.append(f"{path}:{node.lineno}: {node.name} has {length} lines")
-    assert long == []
+    assert_none(long)
 
 
 def test_every_module_has_a_docstring() -> None:
@@ -162,4 +166,4 @@ def test_every_module_has_a_docstring() -> None:
         for path in source_files()
         if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     ]
-    assert bare == []
+    assert_none(bare)
