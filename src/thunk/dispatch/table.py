@@ -128,9 +128,16 @@ class Row:
         return self.kernel.kind is KernelKind.FALLTHROUGH
 
     @property
-    def is_callable(self) -> bool:
-        """Tell whether a call that reaches this row runs a kernel (not an error, not a pass)."""
-        return self.kernel.kind is KernelKind.KERNEL
+    def is_fallback(self) -> bool:
+        return self.rule is Rule.FALLBACK
+
+    @property
+    def is_missing(self) -> bool:
+        return self.rule is Rule.MISSING
+
+    @property
+    def is_ambiguous(self) -> bool:
+        return self.rule is Rule.AMBIGUOUS
 
 
 Fallbacks = Mapping[DispatchKey, Kernel]
@@ -321,6 +328,12 @@ def _with_fallthrough(kernel: Kernel, reason: str) -> str:
     return reason
 
 
+def _nothing_closer(key: DispatchKey) -> str:
+    if key is DispatchKey.Undefined:
+        return "no tensor argument names a backend"
+    return f"{key.name} has no kernel of its own"
+
+
 def _alias_row(key: DispatchKey, kernel: Kernel, alias: DispatchKey, rule: Rule, why: str) -> Row:
     return Row(key, kernel, alias, rule, _with_fallthrough(kernel, f"{alias.name} {why}"))
 
@@ -333,7 +346,7 @@ def _explicit_composite_row(entry: OperatorEntry, key: DispatchKey) -> Row | Non
         if key is DispatchKey.Undefined or _covers(alias, key):
             kernel = entry.kernel_for(alias)
             if kernel is not None:
-                why = f"kernel for backends, because {key.name} has no kernel of its own"
+                why = f"kernel for backends, because {_nothing_closer(key)}"
                 return _alias_row(key, kernel, alias, Rule.EXPLICIT_COMPOSITE, why)
     return None
 
@@ -357,7 +370,7 @@ def _implicit_composite_row(entry: OperatorEntry, key: DispatchKey) -> Row | Non
         names = " or ".join(backend.name for backend in backends)
         why = f"(math) kernel, because neither {key.name} nor {names} has a kernel of its own"
     else:
-        why = f"(math) kernel, because {key.name} has no kernel of its own"
+        why = f"(math) kernel, because {_nothing_closer(key)}"
     return _alias_row(key, kernel, alias, Rule.IMPLICIT_COMPOSITE, why)
 
 
@@ -367,7 +380,7 @@ def _autograd_alias_row(entry: OperatorEntry, key: DispatchKey) -> Row | None:
     kernel = entry.kernel_for(DispatchKey.Autograd)
     if kernel is None:
         return None
-    why = f"kernel, because {key.name} has no kernel of its own"
+    why = f"kernel, because {_nothing_closer(key)}"
     return _alias_row(key, kernel, DispatchKey.Autograd, Rule.AUTOGRAD_ALIAS, why)
 
 
