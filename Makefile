@@ -59,12 +59,14 @@ check: $(VENV)/dev/$(STAMP)
 	$(DEV) -m ruff check .
 	$(DEV) -m mypy
 	$(DEV) tools/make_map.py --check
+	$(DEV) tools/check_links.py
 
 bench: $(VENV)/torch/$(STAMP)
 	$(TORCH) benchmarks
 
 docs: $(VENV)/dev/$(STAMP)
 	$(DEV) tools/make_map.py --write
+	$(DEV) tools/check_links.py
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
