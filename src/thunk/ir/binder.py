@@ -6,6 +6,7 @@ a message, `explain` never binds.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -23,6 +24,7 @@ from thunk.ir.coerce import (
     type_name,
 )
 from thunk.ir.schema import MISSING, Argument, Schema, SchemaType
+from thunk.types.tensor_base import TensorBase
 
 # NumPy's spellings, which PyTorch takes where its own is absent.
 NUMPY_NAMES = {
@@ -58,6 +60,14 @@ class BindError(TypeError):
         self.reason = reason
 
 
+class Style(enum.Enum):
+    """How a call names and spreads its arguments."""
+
+    FUNCTION = "function"  # `self` is called `input`
+    METHOD = "method"  # `self` comes first, and ints in a row may stand for a list
+    OPERATOR = "operator"  # exactly as in the schema
+
+
 class _Parameter:
     """One parameter as Python sees it."""
 
@@ -65,9 +75,9 @@ class _Parameter:
         "accepts_none", "aliases", "convert", "default", "keyword_only", "name", "required", "type",
     )  # fmt: skip
 
-    def __init__(self, argument: Argument, name: str, accepts_numbers: bool) -> None:
-        self.name = name
-        self.aliases = NUMPY_NAMES.get(name, ())
+    def __init__(self, argument: Argument, style: Style, accepts_numbers: bool) -> None:
+        self.name = _python_name(argument) if style is Style.FUNCTION else argument.name
+        self.aliases = () if style is Style.OPERATOR else NUMPY_NAMES.get(self.name, ())
         self.type = argument.type
         self.convert: Converter = converter(argument.type, accepts_numbers)
         self.accepts_none = argument.type.optional
@@ -80,25 +90,27 @@ class _Parameter:
         return text if self.required else f"{text} = {self.default!r}"
 
 
-class _Form:
-    """A signature in one of its two forms: as a function, or as a method with `self` in front."""
+class Form:
+    """A signature as one kind of caller sees it: function, method or operator (`torch.ops`)."""
 
-    def __init__(self, schema: Schema, numbers: frozenset[str], method: bool) -> None:
-        self.method = method
-        self.order = _order(schema, method)
+    def __init__(self, schema: Schema, numbers: frozenset[str], style: Style) -> None:
+        self.method = style is Style.METHOD
+        self.order = _order(schema, self.method)
         arguments = [schema.arguments[index] for index in self.order]
-        self.parameters = [
-            _Parameter(each, _python_name(each, method), each.name in numbers) for each in arguments
-        ]
+        self.parameters = [_Parameter(each, style, each.name in numbers) for each in arguments]
         self.identity = self.order == tuple(range(len(self.order)))
         self.takes = sum(not each.keyword_only for each in self.parameters)
-        self.own = 1 if method else 0
+        self.own = 1 if self.method else 0
         self.outs = tuple(each.name for each in schema.outs) if len(schema.outs) > 1 else ()
         required = [i for i, each in enumerate(self.parameters) if each.required]
         self.least = required[-1] + 1 if required else 0
-        self.checks = [(each.convert, each.accepts_none) for each in self.parameters]
+        self.checks = tuple(
+            # Tensors are told by their class alone; the empty tuple admits nothing.
+            (TensorBase if str(each.type) in ("Tensor", "Tensor?") else (), each)
+            for each in self.parameters
+        )
         self.defaults = tuple(each.default for each in self.parameters)
-        self.spread = self._spreads()
+        self.spread = style is not Style.OPERATOR and self._spreads()
 
     def _spreads(self) -> bool:
         """Whether ints in a row stand for its one list of ints: `view(2, 3)`."""
@@ -122,25 +134,24 @@ class _Form:
         if count < self.least:
             return None
         bound: list[Any] = []
-        for value, (convert, accepts_none) in zip(args, self.checks, strict=False):
-            if value is None and accepts_none:
-                bound.append(None)
-                continue
-            value = convert(value)
-            if value is REJECTED:
-                return None
+        for value, (cls, parameter) in zip(args, self.checks):
+            if not isinstance(value, cls) and not (value is None and parameter.accepts_none):
+                value = parameter.convert(value)
+                if value is REJECTED:
+                    return None
             bound.append(value)
-        return self._ordered((*bound, *self.defaults[count:]))
+        bound += self.defaults[count:]
+        return tuple(bound) if self.identity else self._ordered(bound)
 
     def _gathered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Ints in a row made one tuple; any other call as it is."""
         own = self.own
         parameter = self.parameters[own]
-        if len(args) == own + 1:
-            value = args[own]
-            if parameter.accepts_none and value is None:
-                return args
-            if parameter.convert(value) is not REJECTED:
-                return args
+        value = args[own]
+        if isinstance(value, (tuple, list)) or (parameter.accepts_none and value is None):
+            return args
+        if parameter.type.size is not None and len(args) == own + 1:
+            return args
         gathered = to_ints(args[own:])
         return args if gathered is REJECTED else (*args[:own], gathered)
 
@@ -166,7 +177,9 @@ class _Form:
             if value is REJECTED:
                 return None
             bound.append(value)
-        return self._ordered(tuple(bound)) if used == len(kwargs) else None
+        if used != len(kwargs):
+            return None
+        return tuple(bound) if self.identity else self._ordered(bound)
 
     def _spread_outs(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Several results are given as one `out=` tuple; each has its own argument here."""
@@ -176,9 +189,7 @@ class _Form:
         rest = {name: value for name, value in kwargs.items() if name != "out"}
         return {**rest, **dict(zip(self.outs, outs, strict=True))}
 
-    def _ordered(self, bound: tuple[Any, ...]) -> tuple[Any, ...]:
-        if self.identity:
-            return bound
+    def _ordered(self, bound: list[Any]) -> tuple[Any, ...]:
         placed: list[Any] = [None] * len(bound)
         for index, value in zip(self.order, bound, strict=True):
             placed[index] = value
@@ -244,7 +255,7 @@ class _Form:
         for name in kwargs:
             close = [] if name in names else get_close_matches(name, names, 1)
             if close and not any(name in each.aliases for each in self.parameters):
-                return f"; did you mean '{close[0]}'?"
+                return f"; write '{close[0]}' instead of '{name}'"
         return ""
 
     def spelled(self) -> str:
@@ -266,10 +277,9 @@ def _order(schema: Schema, method: bool) -> tuple[int, ...]:
     return tuple(indices)
 
 
-def _python_name(argument: Argument, method: bool) -> str:
-    if argument.name == "self" and argument.type == SchemaType("Tensor") and not method:
-        return "input"
-    return argument.name
+def _python_name(argument: Argument) -> str:
+    own = argument.name == "self" and argument.type == SchemaType("Tensor")
+    return "input" if own else argument.name
 
 
 def _taken(parameter: _Parameter, kwargs: Mapping[str, Any]) -> Any:
@@ -298,23 +308,29 @@ def _wrong_type(parameter: _Parameter, value: Any, position: int | None) -> str:
 
 
 class Binder:
-    """A schema made ready for calls, in both forms."""
+    """A schema made ready for calls of every style."""
 
-    __slots__ = ("function", "method", "schema")
+    __slots__ = ("function", "method", "operator", "schema")
 
     def __init__(self, schema: Schema, numbers: frozenset[str] = frozenset()) -> None:
         self.schema = schema
-        self.function = _Form(schema, numbers, method=False)
-        self.method = _Form(schema, numbers, method=True)
+        self.function = Form(schema, numbers, Style.FUNCTION)
+        self.method = Form(schema, numbers, Style.METHOD)
+        self.operator = Form(schema, numbers, Style.OPERATOR)
 
-    def form(self, method: bool) -> _Form:
-        return self.method if method else self.function
+    def form(self, style: Style) -> Form:
+        if style is Style.METHOD:
+            return self.method
+        return self.function if style is Style.FUNCTION else self.operator
 
     def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None, method: bool = False
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any] | None = None,
+        style: Style = Style.FUNCTION,
     ) -> tuple[Any, ...]:
         """The bound arguments; raises `BindError`."""
-        form = self.method if method else self.function
+        form = self.form(style)
         bound: tuple[Any, ...] | None = form.match(args, kwargs)
         if bound is None:
             raise BindError(self.schema.name, form.explain(args, kwargs))

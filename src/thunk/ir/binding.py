@@ -7,14 +7,16 @@ TypeError says why for each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-from thunk.ir.binder import Binder, BindError, binder_of
+from thunk.ir.binder import Binder, BindError, Form, Style, binder_of
 from thunk.ir.coerce import kind_of
 from thunk.ir.schema import Argument, Schema
 
 __all__ = [
-    "BindError", "Binder", "Candidate", "Overloads", "bind", "binder_of", "in_order", "resolve",
+    "BindError", "Binder", "Candidate", "Form", "Overloads", "Style", "bind", "binder_of",
+    "in_order", "resolve",
 ]  # fmt: skip
 
 
@@ -35,46 +37,49 @@ class Overloads:
 
     def __init__(self, name: str, candidates: Sequence[Any]) -> None:
         self.name = name
-        self.candidates = tuple(candidates)
+        self.candidates = tuple(in_order(candidates))
         self.binders = tuple(binder_of(each.schema, each.numbers) for each in self.candidates)
         self.takes_out = any(each.schema.outs for each in self.candidates)
+        self._forms = {
+            style: tuple((each, b.form(style)) for each, b in zip(self.candidates, self.binders))
+            for style in Style
+        }
 
     def resolve(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None, method: bool = False
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any] | None = None,
+        style: Style = Style.FUNCTION,
     ) -> tuple[Any, tuple[Any, ...]]:
         """The overload that takes the call and its bound arguments; raises TypeError."""
         if kwargs and self.takes_out and kwargs.get("out", self) is None:
             kwargs = {name: value for name, value in kwargs.items() if name != "out"}
-        for candidate, binder in zip(self.candidates, self.binders, strict=True):
-            bound = (binder.method if method else binder.function).match(args, kwargs)
+        for candidate, form in self._forms[style]:
+            bound = form.match(args, kwargs)
             if bound is not None:
                 return candidate, bound
-        raise self._complaint(args, kwargs or {}, method)
+        raise self._complaint(args, kwargs or {}, style)
 
     def _complaint(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], method: bool
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], style: Style
     ) -> TypeError:
         # As with PyTorch's combined signatures, an out variant counts only if `out` is given.
         meant = [each for each in self.binders if bool(each.schema.outs) == ("out" in kwargs)]
         listed = meant or list(self.binders)
-        count = len(args) + len(kwargs)
-        plausible = [each for each in listed if _plausible(each.schema, count)]
-        if len(listed) == 1 or len(plausible) == 1:
-            single = (listed if len(listed) == 1 else plausible)[0]
-            return BindError(self.name, single.form(method).explain(args, kwargs))
+        plausible = [each for each in listed if _plausible(each.schema, len(args) + len(kwargs))]
+        if len(plausible) == 1 or len(listed) == 1:
+            single = (plausible if len(plausible) == 1 else listed)[0]
+            return BindError(self.name, single.form(style).explain(args, kwargs))
+        call = _spell_call(args[1:] if style is Style.METHOD else args, kwargs)
         lines = [
-            f"{self.name}() received an invalid combination of arguments - got "
-            f"({_spell_call(args[1:] if method else args, kwargs)}), but expected one of:"
+            f"{self.name}() received an invalid combination of arguments - got ({call}), "
+            "but expected one of:"
         ]
         for binder in listed:
-            form = binder.form(method)
+            form = binder.form(style)
             lines.append(f" * {form.spelled()}")
-            lines.append(f"      didn't match because it {_clause(form.explain(args, kwargs))}")
+            lines.append(f"      didn't match: {form.explain(args, kwargs)}")
         return TypeError("\n".join(lines) + "\n")
-
-
-def _clause(reason: str) -> str:
-    return f"expects otherwise: {reason}" if reason.startswith(("argument", "expected")) else reason
 
 
 def _plausible(schema: Schema, count: int) -> bool:
@@ -103,7 +108,13 @@ def bind(
     method: bool = False,
 ) -> tuple[Any, ...]:
     """Bind one call to one schema; raises `BindError`."""
-    return binder_of(schema, numbers).bind(args, kwargs, method)
+    style = Style.METHOD if method else Style.FUNCTION
+    return binder_of(schema, numbers).bind(args, kwargs, style)
+
+
+@lru_cache(maxsize=4096)
+def _overloads(name: str, candidates: tuple[Any, ...]) -> Overloads:
+    return Overloads(name, candidates)
 
 
 def resolve(
@@ -115,7 +126,10 @@ def resolve(
     method: bool = False,
 ) -> tuple[C, tuple[Any, ...]]:
     """Bind a call to the first candidate that takes it; raises TypeError in PyTorch's manner."""
-    found: tuple[C, tuple[Any, ...]] = Overloads(name, candidates).resolve(args, kwargs, method)
+    style = Style.METHOD if method else Style.FUNCTION
+    found: tuple[C, tuple[Any, ...]] = _overloads(name, tuple(candidates)).resolve(
+        args, kwargs, style
+    )
     return found
 
 
