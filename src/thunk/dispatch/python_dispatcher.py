@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from thunk.dispatch.kernel import FALLTHROUGH, Kernel
 from thunk.dispatch.keys import AUTOGRAD_KEYS, BACKENDS, DispatchKey, KeySet, is_alias, parse_key
 from thunk.dispatch.registry import OperatorRegistry, location_of_caller
-from thunk.dispatch.table import FALLTHROUGH, Kernel, OperatorEntry, Row
+from thunk.dispatch.table import OperatorEntry, Row
 
 _RULER = "-" * 27
 _SHARED_KEYS = KeySet((DispatchKey.FPGA, DispatchKey.AutogradOther))
@@ -201,7 +202,7 @@ def _example_fallback(*args: Any, **kwargs: Any) -> Any:
 def _register_fallbacks(registry: OperatorRegistry) -> None:
     """Give an experiment the fallbacks that every operator has."""
     for key in (DispatchKey.BackendSelect, DispatchKey.AutocastCPU):
-        registry.register_fallback(key, FALLTHROUGH, where=location_of_caller(0))
+        registry.register_fallback(key, FALLTHROUGH)
     registry.register_fallback(DispatchKey.Meta, _example_fallback)
     registry.register_fallback(DispatchKey.Python, _example_fallback)
     for key in AUTOGRAD_KEYS:

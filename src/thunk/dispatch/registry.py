@@ -12,8 +12,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from thunk.dispatch.kernel import Kernel
 from thunk.dispatch.keys import DispatchKey, is_alias
-from thunk.dispatch.table import Kernel, OperatorEntry, Row
+from thunk.dispatch.table import OperatorEntry, Row
 
 
 class RegistrationHandle:
@@ -120,13 +121,16 @@ class OperatorRegistry:
         where: str | None = None,
         boxed: bool = True,
     ) -> RegistrationHandle:
-        """Register what serves `key` for every operator without a kernel for it."""
+        """Register what serves `key` for every operator without a kernel for it.
+
+        `where` is the calling line if not given: unlike kernels, fallbacks are few.
+        """
         if is_alias(key) or key is DispatchKey.Undefined:
             raise RuntimeError(
                 f"register_fallback: expected a runtime key, got {key.name};"
                 " register one fallback for each runtime key that needs it"
             )
-        kernel = Kernel(function, where, boxed=boxed)
+        kernel = Kernel(function, where or location_of_caller(), boxed=boxed)
         with self._lock:
             present = self._fallbacks.get(key)
             if present is not None:

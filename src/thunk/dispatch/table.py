@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import Any, NoReturn
 
+from thunk.dispatch.kernel import Kernel, KernelKind
 from thunk.dispatch.keys import (
     AUTOGRAD_KEYS,
     RUNTIME_KEY_COUNT,
@@ -22,78 +23,6 @@ from thunk.dispatch.keys import (
     is_alias,
     runtime_keys,
 )
-
-
-class KernelKind(StrEnum):
-    """What a table slot does when a call reaches it."""
-
-    KERNEL = "kernel"
-    FALLTHROUGH = "fallthrough"
-    MISSING = "missing"
-    AMBIGUOUS = "ambiguous"
-
-
-def fallthrough_kernel(*args: Any, **kwargs: Any) -> NoReturn:
-    """Stand for "let the next key of lower priority serve this call"; never called itself."""
-    raise NotImplementedError(
-        "fallthrough_kernel: expected to be registered to a dispatch key, got called;"
-        " pass it to impl() or register_fallback() instead"
-    )
-
-
-FALLTHROUGH: Callable[..., Any] = fallthrough_kernel
-
-
-class Kernel:
-    """A function registered to a key, with the place that registered it."""
-
-    # A plain class: thousands are made at import, and a frozen dataclass is four times slower.
-    __slots__ = ("_where", "boxed", "function", "kind")
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        where: str | None = None,
-        kind: KernelKind = KernelKind.KERNEL,
-        boxed: bool = False,
-    ) -> None:
-        self.function = function
-        self.kind = KernelKind.FALLTHROUGH if function is FALLTHROUGH else kind
-        self.boxed = boxed
-        self._where = where
-
-    @property
-    def where(self) -> str:
-        """Return "file:line" of the registration, or of the function if none was given."""
-        if self._where is None:
-            self._where = definition_of(self.function)
-        return self._where
-
-    @property
-    def name(self) -> str:
-        """Return the function's name for people."""
-        if self.kind is KernelKind.FALLTHROUGH:
-            return "fallthrough"
-        return getattr(self.function, "__name__", None) or type(self.function).__name__
-
-    def __repr__(self) -> str:
-        return f"Kernel({self.name}, {self.kind.value}, {self.where})"
-
-
-def definition_of(function: Callable[..., Any]) -> str:
-    """Return "file:line" of a Python function, or its module's name for any other callable."""
-    inner: Any = function
-    while True:
-        if hasattr(inner, "__wrapped__"):
-            inner = inner.__wrapped__
-        elif hasattr(inner, "__func__"):
-            inner = inner.__func__
-        else:
-            break
-    code = getattr(inner, "__code__", None)
-    if code is not None:
-        return f"{code.co_filename}:{code.co_firstlineno}"
-    return f"module {getattr(inner, '__module__', None) or 'builtins'}"
 
 
 class Rule(Enum):
@@ -313,7 +242,7 @@ def compute_row(entry: OperatorEntry, key: DispatchKey) -> Row:
         return row
     fallback = entry.fallback_for(key)
     if fallback is not None:
-        reason = f"backend fallback of {key.name}, because {entry.name} has no kernel for it"
+        reason = f"backend fallback of {key.name}, because the operator has no kernel for it"
         return Row(key, fallback, key, Rule.FALLBACK, _with_fallthrough(fallback, reason))
     return _missing_row(entry, key)
 
@@ -406,7 +335,7 @@ def _missing_row(entry: OperatorEntry, key: DispatchKey) -> Row:
         raise NotImplementedError(missing_message(entry, key))
 
     kernel = Kernel(raise_missing, where="", kind=KernelKind.MISSING)
-    reason = f"missing: no kernel, alias kernel or fallback serves {key.name}"
+    reason = f"missing: no kernel, alias or fallback serves {key.name}"
     return Row(key, kernel, None, Rule.MISSING, reason)
 
 

@@ -1,8 +1,12 @@
 """PythonDispatcher: its texts, its refusals, and that experiments are isolated."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from thunk._python_dispatcher import PythonDispatcher
+from thunk.dispatch import python_dispatcher
 from thunk.dispatch.keys import DispatchKey, runtime_keys
 from thunk.dispatch.registry import registry
 
@@ -106,3 +110,10 @@ def test_the_kernels_are_examples() -> None:
     row = PythonDispatcher()._entry.row(DispatchKey.AutogradCPU)
     with pytest.raises(NotImplementedError, match="expected its tables to be read"):
         row.function()
+
+
+def test_the_readme_shows_what_its_code_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = Path(python_dispatcher.__file__).with_name("README.md").read_text(encoding="utf-8")
+    code, shown = re.findall(r"```(?:python|text)\n(.*?)```", readme, flags=re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out.strip() == shown.strip()

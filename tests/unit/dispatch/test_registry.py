@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from thunk.dispatch.kernel import FALLTHROUGH
 from thunk.dispatch.keys import DispatchKey
 from thunk.dispatch.registry import (
     OperatorRegistry,
@@ -12,7 +13,7 @@ from thunk.dispatch.registry import (
     location_of_caller,
     registry,
 )
-from thunk.dispatch.table import FALLTHROUGH, Rule
+from thunk.dispatch.table import Rule
 
 NAME = "test::foo"
 SCHEMA = "test::foo(Tensor x) -> Tensor"

@@ -6,16 +6,9 @@ import threading
 
 import pytest
 
+from thunk.dispatch.kernel import FALLTHROUGH, Kernel, KernelKind, definition_of
 from thunk.dispatch.keys import DispatchKey, KeySet, parse_key, runtime_keys
-from thunk.dispatch.table import (
-    FALLTHROUGH,
-    Kernel,
-    KernelKind,
-    OperatorEntry,
-    Rule,
-    affected_keys,
-    definition_of,
-)
+from thunk.dispatch.table import OperatorEntry, Rule, affected_keys
 
 ELEVEN = [
     *("CPU", "XLA", "Lazy", "FPGA"),
