@@ -28,6 +28,7 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
+_FALLTHROUGH_KIND = KernelKind.FALLTHROUGH
 FALLTHROUGH: Callable[..., Any] = fallthrough_kernel
 
 
@@ -45,7 +46,7 @@ class Kernel:
         boxed: bool = False,
     ) -> None:
         self.function = function
-        self.kind = KernelKind.FALLTHROUGH if function is FALLTHROUGH else kind
+        self.kind = _FALLTHROUGH_KIND if function is FALLTHROUGH else kind
         self.boxed = boxed
         self._where = where
 

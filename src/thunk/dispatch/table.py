@@ -69,6 +69,10 @@ class Row:
         return self.rule is Rule.AMBIGUOUS
 
 
+# Looking a member up on its Enum class is slow enough to count in thousands of registrations.
+_UNDEFINED = DispatchKey.Undefined
+_IMPLICIT = DispatchKey.CompositeImplicitAutograd
+
 Fallbacks = Mapping[DispatchKey, Kernel]
 _NO_FALLBACKS: Fallbacks = {}
 
@@ -108,7 +112,8 @@ class OperatorEntry:
             self._kernels[key] = [kernel]
         else:
             registered.insert(0, kernel)
-        self.invalidate(key)
+        if self._rows is not _NO_ROWS:
+            self._forget(affected_keys(key))
 
     def remove(self, key: DispatchKey, kernel: Kernel) -> None:
         """Take a registration back; the one that it shadowed, if any, serves again."""
@@ -122,10 +127,6 @@ class OperatorEntry:
         registered.remove(kernel)
         if not registered:
             del self._kernels[key]
-        self.invalidate(key)
-
-    def invalidate(self, key: DispatchKey) -> None:
-        """Forget the rows that a registration at `key` can alter; lookups compute them anew."""
         self._forget(affected_keys(key))
 
     def forget_row(self, key: DispatchKey) -> None:
@@ -205,7 +206,7 @@ class OperatorEntry:
 
 def registration_key(key: DispatchKey) -> DispatchKey:
     """Return the key that a registration lands on: `Undefined` means every key, as in PyTorch."""
-    return DispatchKey.CompositeImplicitAutograd if key is DispatchKey.Undefined else key
+    return _IMPLICIT if key is _UNDEFINED else key
 
 
 def _compute_affected(key: DispatchKey) -> tuple[DispatchKey, ...]:
