@@ -1,6 +1,6 @@
 """Checks that every relative link in the project's Markdown leads somewhere.
 
-In: README.md and docs/. Out: one line for each link whose file or heading does not exist.
+In: every page of the project. Out: one line for each link whose file or heading does not exist.
 Links to other hosts are left alone: a check must not need the network.
 """
 
@@ -18,7 +18,9 @@ HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
 def documents(root: Path) -> list[Path]:
     """Every Markdown page that belongs to the project."""
-    return sorted(root.glob("*.md")) + sorted((root / "docs").rglob("*.md"))
+    folders = ("docs", "src", "tests", "benchmarks", "examples")
+    pages = [page for folder in folders for page in sorted((root / folder).rglob("*.md"))]
+    return sorted(root.glob("*.md")) + pages
 
 
 def prose(path: Path) -> str:

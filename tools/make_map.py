@@ -6,13 +6,12 @@ Invariant: a module's line is its docstring's first paragraph, so each fact stan
     python tools/make_map.py --check | --write
 """
 
-import argparse
 import ast
-import difflib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import generated
 import layers
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,21 +84,8 @@ def rendered(root: Path) -> str:
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Write the map, or print how it differs and return 1."""
-    parser = argparse.ArgumentParser(description="the map of the tree, from its docstrings")
-    choice = parser.add_mutually_exclusive_group(required=True)
-    choice.add_argument("--check", action="store_true", help="fail if the map is out of date")
-    choice.add_argument("--write", action="store_true", help="bring the map up to date")
-    options = parser.parse_args(arguments)
-    old, new = (root / MAP).read_text(encoding="utf-8"), rendered(root)
-    if options.write:
-        (root / MAP).write_text(new, encoding="utf-8")
-        return 0
-    if old == new:
-        return 0
-    changes = difflib.unified_diff(old.splitlines(), new.splitlines(), "written", "tree", n=0)
-    print("\n".join(changes))
-    print(f"make_map: {MAP} does not describe the tree; run `make docs` and commit the result")
-    return 1
+    description = "the map of the tree, from its docstrings"
+    return generated.run(root / MAP, lambda: rendered(root), description, arguments)
 
 
 if __name__ == "__main__":
