@@ -1,0 +1,247 @@
+"""The checks without gradients: forward, forms of the call, in-place, `out=`, errors.
+
+In: a `Case` and one sample. Out: nothing, or the exception that says what differs.
+Each runs torch and the subject on fresh copies of the same arguments.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.testing._internal.common_utils import freeze_rng_state
+
+from .compare import WIDER, Mismatch, leaves
+from .convert import SkipSample, convert, is_tensor
+from .randomness import RANDOM, GAUGE
+from .subject import MissingName, Subject, calls
+from .verdict import Case, Outcome, describe, judge_samples
+
+SEED = 42
+OUT_SAMPLES = 6
+
+
+def seeded(subject: Subject, function: Callable[..., Any], arguments: Any) -> Any:
+    """Call with a fixed seed in both libraries, leaving torch's own stream untouched."""
+    first, args, kwargs = arguments
+    with freeze_rng_state(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.manual_seed(SEED)
+        if not subject.is_torch and subject.has("manual_seed"):
+            subject.resolve("manual_seed")(SEED)
+        return function(first, *args, **kwargs)
+
+
+def mode_of(case: Case) -> str:
+    return "metadata" if case.entry.full_name in RANDOM else "values"
+
+
+def compare_call(case: Case, sample: Any, ours: Any, theirs: Any, notes: list[str]) -> Any:
+    """Both libraries run one sample: same result, or the same kind of exception."""
+    mine = case.arguments(sample, case.subject)
+    reference = case.arguments(sample, case.torch_subject)
+    expected, refusal = calls(seeded, case.torch_subject, theirs, reference)
+    if refusal is not None:
+        expect_refusal(case, refusal, type(refusal), lambda: seeded(case.subject, ours, mine))
+        return None
+    actual = seeded(case.subject, ours, mine)
+    comparison = case.comparison(mode=mode_of(case), arbiter=arbiter(case, sample, theirs))
+    if case.entry.full_name in GAUGE and mode_of(case) == "values":
+        case.comparison(mode="metadata").check(expected, actual)
+        expected = sample.output_process_fn_grad(expected)
+        actual = case.subject.rebind(sample.output_process_fn_grad)(actual)
+    comparison.check(expected, actual)
+    notes += comparison.notes
+    return mine, actual
+
+
+def arbiter(case: Case, sample: Any, function: Any) -> Callable[[], Any] | None:
+    """torch's result for the same sample in double precision."""
+    if case.dtype not in WIDER:
+        return None
+
+    def precise() -> Any:
+        result = seeded(case.torch_subject, function, case.arguments(
+            sample.transform(widen), case.torch_subject))
+        return sample.output_process_fn_grad(result) if case.entry.full_name in GAUGE else result
+
+    return precise
+
+
+def widen(value: Any) -> Any:
+    if isinstance(value, torch.dtype):
+        return WIDER.get(value, value)
+    if value.dtype not in WIDER:
+        return value
+    return value.detach().to(WIDER[value.dtype]).requires_grad_(value.requires_grad)
+
+
+def expect_refusal(case: Case, refusal: Exception, kinds: Any, action: Callable[[], Any]) -> None:
+    """The subject must raise one of the kinds torch raises (a subclass is fine)."""
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+    wanted = tuple(case.subject.exception_type(kind) for kind in kinds)
+    names = " or ".join(kind.__name__ for kind in wanted)
+    _, error = calls(action)
+    if error is None:
+        raise Mismatch(f"expected {names} ({str(refusal).splitlines()[0][:120]}), got a result")
+    if isinstance(error, MissingName | SkipSample):
+        raise error
+    missing = isinstance(error, NotImplementedError) and not isinstance(
+        refusal, NotImplementedError)
+    if missing or not isinstance(error, wanted):
+        raise Mismatch(f"expected {names} ({str(refusal).splitlines()[0][:120]}), "
+                       f"got {describe(error)}")
+
+
+def forward(case: Case) -> Outcome:
+    """The function form on every sample and on the extended reference inputs."""
+    ours = resolve(case, lambda: case.entry.function(case.subject))
+    samples = case.entry.samples(case.dtype)
+    if case.entry.info.reference_inputs_func is not None:
+        samples = case.chosen(samples) + case.chosen(
+            case.entry.samples(case.dtype, reference=True))
+    return judge_samples(case, "forward", case.chosen(samples, _twice(case.most)),
+                         lambda c, s, n: compare_call(c, s, ours, c.entry.info.op, n) and None)
+
+
+def _twice(most: int | None) -> int | None:
+    return None if most is None else 2 * most
+
+
+def noncontiguous(case: Case) -> Outcome:
+    """The function form on strided copies of the arguments."""
+    ours = resolve(case, lambda: case.entry.function(case.subject))
+
+    def judge(case: Case, sample: Any, notes: list[str]) -> None:
+        compare_call(case, sample.noncontiguous(), ours, case.entry.info.op, notes)
+
+    return judge_samples(case, "noncontiguous", case.chosen(case.entry.samples(case.dtype)), judge)
+
+
+def method(case: Case) -> Outcome:
+    """The tensor method."""
+    theirs = case.entry.info.method_variant
+    ours = resolve(case, lambda: case.subject.rebind(theirs))
+    return judge_samples(case, "method", case.chosen(case.entry.samples(case.dtype)),
+                         lambda c, s, n: compare_call(c, s, ours, theirs, n) and None)
+
+
+def operator(case: Case) -> Outcome:
+    """Python's operator, and its in-place form."""
+    info = case.entry.info
+
+    def judge(case: Case, sample: Any, notes: list[str]) -> None:
+        if sample.kwargs or len(sample.args) > 1:
+            raise SkipSample("not in operator form")
+        compare_call(case, sample, info.operator_variant, info.operator_variant, notes)
+        if info.inplace_operator_variant is not None and not sample.broadcasts_input:
+            function = info.inplace_operator_variant
+            compare_call(case, sample, function, function, notes)
+
+    return judge_samples(case, "operator", case.chosen(case.entry.samples(case.dtype)), judge)
+
+
+def inplace(case: Case) -> Outcome:
+    """The in-place form: torch's values, in the very tensor given, or torch's refusal."""
+    theirs = case.entry.info.inplace_variant
+    ours = resolve(case, lambda: case.subject.rebind(theirs))
+
+    def judge(case: Case, sample: Any, notes: list[str]) -> None:
+        outcome = compare_call(case, sample, ours, theirs, notes)
+        if outcome is None:
+            return
+        (given, _, _), returned = outcome
+        if returned is not given:
+            raise Mismatch("expected the tensor given back, got another one")
+
+    return judge_samples(case, "inplace", case.chosen(case.entry.samples(case.dtype)), judge)
+
+
+def out(case: Case) -> Outcome:
+    """`out=`: right size, strided, empty (resized), wrong dtype."""
+    ours = resolve(case, lambda: case.entry.function(case.subject))
+
+    def judge(case: Case, sample: Any, notes: list[str]) -> None:
+        reference = case.arguments(sample, case.torch_subject)
+        expected = seeded(case.torch_subject, case.entry.info.op, reference)
+        results = list(leaves(expected))
+        if not all(isinstance(item, torch.Tensor) for item in results):
+            raise SkipSample("result is not made of tensors")
+        for scenario in (_same, _strided, _empty, _integral):
+            given = [scenario(item) for item in results]
+            target = given[0] if isinstance(expected, torch.Tensor) else given
+            try:
+                _judge_out(case, sample, ours, target, notes)
+            except Mismatch as mismatch:
+                raise Mismatch(f"out= {scenario.__name__.strip('_')}: {mismatch}") from None
+
+    samples = case.chosen(case.entry.samples(case.dtype), OUT_SAMPLES)
+    return judge_samples(case, "out", samples, judge)
+
+
+def _judge_out(case: Case, sample: Any, ours: Any, target: Any, notes: list[str]) -> None:
+    mine = convert(case.subject, (sample.input, sample.args, {**sample.kwargs, "out": target}))
+    reference = convert(
+        case.torch_subject, (sample.input, sample.args, {**sample.kwargs, "out": target}))
+    theirs = case.entry.info.op
+    _, refusal = calls(seeded, case.torch_subject, theirs, reference)
+    if refusal is not None:
+        expect_refusal(case, refusal, type(refusal), lambda: seeded(case.subject, ours, mine))
+        return
+    returned = seeded(case.subject, ours, mine)
+    given = mine[2]["out"]
+    comparison = case.comparison(mode=mode_of(case), arbiter=arbiter(case, sample, theirs))
+    if case.entry.full_name in GAUGE:
+        comparison.mode = "metadata"
+    comparison.check(reference[2]["out"], given)
+    notes += comparison.notes
+    if is_tensor(case.subject, given) and returned is not given:
+        raise Mismatch("expected the out tensor given back, got another one")
+
+
+def _same(result: torch.Tensor) -> torch.Tensor:
+    return torch.ones_like(result)
+
+
+def _strided(result: torch.Tensor) -> torch.Tensor:
+    return torch.testing._internal.common_utils.noncontiguous_like(torch.ones_like(result))
+
+
+def _empty(result: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=result.dtype)
+
+
+def _integral(result: torch.Tensor) -> torch.Tensor:
+    return torch.ones_like(result, dtype=torch.int64)
+
+
+def errors(case: Case) -> Outcome:
+    """The database's wrong arguments: the exception type torch's own test expects."""
+    ours = resolve(case, lambda: case.entry.function(case.subject))
+    theirs = case.entry.info.op
+
+    def judge(case: Case, wrong: Any, notes: list[str]) -> None:
+        sample = wrong.sample_input
+        mine = case.arguments(sample, case.subject)
+        reference = case.arguments(sample, case.torch_subject)
+        _, refusal = calls(seeded, case.torch_subject, theirs, reference)
+        if refusal is None:
+            raise SkipSample("torch does not refuse it")
+        expect_refusal(case, refusal, wrong.error_type, lambda: seeded(case.subject, ours, mine))
+
+    return judge_samples(case, "errors", case.chosen(case.entry.error_samples()), judge)
+
+
+def resolve(case: Case, find: Callable[[], Any]) -> Any:
+    """The subject's callable, or one that reports the missing name when it is called."""
+    try:
+        return find()
+    except MissingName as missing:
+        path = missing.path
+
+        def absent(*args: Any, **kwargs: Any) -> Any:
+            raise MissingName(path)
+
+        return absent
