@@ -72,7 +72,8 @@ class _Parameter:
     """One parameter as Python sees it."""
 
     __slots__ = (
-        "accepts_none", "aliases", "convert", "default", "keyword_only", "name", "required", "type",
+        "accepts_none", "aliases", "convert", "default", "keyword_only", "name", "none", "required",
+        "type",
     )  # fmt: skip
 
     def __init__(self, argument: Argument, style: Style, accepts_numbers: bool) -> None:
@@ -80,9 +81,11 @@ class _Parameter:
         self.aliases = () if style is Style.OPERATOR else NUMPY_NAMES.get(self.name, ())
         self.type = argument.type
         self.convert: Converter = converter(argument.type, accepts_numbers)
-        self.accepts_none = argument.type.optional
         self.required = argument.is_required
         self.default = bound_default(argument)
+        # PyTorch's functions write an empty list as None: `max_pool2d(x, 2, stride=None)`.
+        self.none = None if argument.type.optional else self.default
+        self.accepts_none = argument.type.optional or self.default == ()
         self.keyword_only = argument.keyword_only
 
     def spelled(self) -> str:
@@ -135,10 +138,13 @@ class Form:
             return None
         bound: list[Any] = []
         for value, (cls, parameter) in zip(args, self.checks):
-            if not isinstance(value, cls) and not (value is None and parameter.accepts_none):
-                value = parameter.convert(value)
-                if value is REJECTED:
-                    return None
+            if not isinstance(value, cls):
+                if value is None and parameter.accepts_none:
+                    value = parameter.none
+                else:
+                    value = parameter.convert(value)
+                    if value is REJECTED:
+                        return None
             bound.append(value)
         bound += self.defaults[count:]
         return tuple(bound) if self.identity else self._ordered(bound)
@@ -171,7 +177,7 @@ class Form:
                     continue
                 used += 1
             if value is None and parameter.accepts_none:
-                bound.append(None)
+                bound.append(parameter.none)
                 continue
             value = parameter.convert(value)
             if value is REJECTED:

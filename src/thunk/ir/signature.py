@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from string import ascii_lowercase
 
 
 class Missing(enum.Enum):
@@ -177,12 +178,16 @@ class Schema:
         raise KeyError(f"{self.full_name}: expected one of the arguments {known}, got {name!r}")
 
     def with_inplace(self) -> Schema:
-        """The variant that overwrites `self`: `add_.Tensor(Tensor(a!) self, ...) -> Tensor(a!)`."""
-        index = next((i for i, each in enumerate(self.arguments) if each.name == "self"), None)
-        if index is None or self.arguments[index].type != SchemaType("Tensor"):
+        """The variant that overwrites `self`: `add_.Tensor(Tensor(a!) self, ...) -> Tensor(a!)`.
+
+        PyTorch calls the overwritten argument `self` even where the original says `input`.
+        """
+        own = [i for i, each in enumerate(self.arguments) if each.name == "self"]
+        index = own[0] if own else 0
+        if not self.arguments or self.arguments[index].type != SchemaType("Tensor"):
             raise ValueError(
-                f"{self.full_name}: expected an argument 'self' of type Tensor for an in-place "
-                "variant, got none; declare the operator without one"
+                f"{self.full_name}: expected an argument 'self' or a first argument of type Tensor "
+                "for an in-place variant, got none; declare the operator without one"
             )
         if len(self.returns) != 1 or self.returns[0].type != SchemaType("Tensor"):
             raise ValueError(
@@ -191,7 +196,7 @@ class Schema:
             )
         written = Alias(("a",), is_write=True)
         arguments = tuple(
-            replace(each, alias=written if i == index else None)
+            replace(each, name="self", alias=written) if i == index else _unshared(each)
             for i, each in enumerate(self.arguments)
         )
         is_dunder = self.name.startswith("__") and self.name.endswith("__")
@@ -206,15 +211,17 @@ class Schema:
                 f"{self.full_name}: expected Tensor results for an out variant, "
                 f"got {_spell_returns(self.returns)}"
             )
+        used = {name for each in self.arguments if each.is_written for name in _names(each)}
+        letters = [each for each in ascii_lowercase if each not in used]
         outs, returns = [], []
         for index, result in enumerate(self.returns):
-            alias = Alias((chr(ord("a") + index),), is_write=True)
+            alias = Alias((letters[index],), is_write=True)
             name = "out" if len(self.returns) == 1 else result.name or f"out{index}"
             outs.append(Argument(name, result.type, keyword_only=True, alias=alias))
             returns.append(replace(result, alias=alias))
         if any(each.type.is_list for each in self.returns):
             returns = []  # as PyTorch: a list of results is written, not returned
-        kept = tuple(replace(each, alias=None) for each in self.arguments)
+        kept = tuple(_unshared(each) for each in self.arguments)
         overload = f"{self.overload}_out" if self.overload else "out"
         arguments = (*kept, *outs)
         return replace(self, overload=overload, arguments=arguments, returns=tuple(returns))
@@ -231,6 +238,15 @@ class Schema:
             parts.append("...")
         results = "..." if self.variadic_returns else _spell_returns(self.returns)
         return f"{self.full_name}({', '.join(parts)}) -> {results}"
+
+
+def _names(argument: Argument) -> tuple[str, ...]:
+    return argument.alias.names if argument.alias else ()
+
+
+def _unshared(argument: Argument) -> Argument:
+    """The argument in a variant whose result is no view of it; what is written stays written."""
+    return argument if argument.is_written else replace(argument, alias=None)
 
 
 def _spell_returns(returns: tuple[Return, ...]) -> str:

@@ -1,0 +1,1 @@
+"""Autograd: recording, nodes, the engine, in-place and view semantics, custom functions."""

@@ -1,0 +1,122 @@
+"""Enters: a tensor. Leaves: the edge its gradient takes, and the node that accumulates at a leaf.
+
+Invariant: a view whose base was written since it last looked re-derives its history first, so an
+edge never leads to a value that no longer exists.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from thunk.autograd.meta import Edge, History
+from thunk.autograd.node import Grads, Node
+from thunk.dispatch.state import no_grad_recording, state
+from thunk.ops.registry import t
+from thunk.runtime.tensors import empty_tensor, new_tensor
+from thunk.types.tensor_base import TensorBase
+
+_AFTER_ALL_OTHERS = 1 << 62
+
+
+class AccumulateGrad(Node):
+    """Adds what arrives to the `.grad` of one leaf."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: TensorBase) -> None:
+        super().__init__((), [variable._spec])
+        self.variable = variable
+        # Runs as soon as it is ready, so that a gradient is freed as early as possible.
+        self.sequence = _AFTER_ALL_OTHERS
+
+    def apply(self, grads: Grads) -> Grads:
+        gradient = grads[0]
+        if gradient is None:
+            return []
+        history: History = self.variable._history
+        gradient = run_tensor_hooks(history.hooks, gradient)
+        accumulate(self.variable, gradient)
+        for hook in list((history.post_accumulate_hooks or {}).values()):
+            hook(self.variable)
+        return []
+
+
+def run_tensor_hooks(hooks: dict[int, Any] | None, gradient: Any) -> Any:
+    """Pass `gradient` through hooks; a hook that returns something replaces it."""
+    for hook in list((hooks or {}).values()):
+        replaced = hook(gradient)
+        if replaced is not None:
+            if not isinstance(replaced, TensorBase):
+                raise TypeError(
+                    "expected hook to return a Tensor or None, but got "
+                    f"{type(replaced).__name__}; return the new gradient"
+                )
+            gradient = replaced
+    return gradient
+
+
+def accumulate(variable: TensorBase, gradient: Any) -> None:
+    """`variable.grad += gradient`, as PyTorch does it: in place unless the result needs history."""
+    history: History = variable._history
+    old: Any = history.grad
+    if old is None:
+        history.grad = gradient if state.grad_enabled else _own_copy(variable, gradient)
+    elif state.grad_enabled:
+        history.grad = old + gradient
+    else:
+        old.add_(gradient)
+
+
+def _own_copy(variable: TensorBase, gradient: Any) -> Any:
+    # The gradient may be shared with another leaf or held by the caller, so it is never stolen.
+    spec = variable._spec
+    target = empty_tensor(spec.fresh().with_dtype(gradient._spec.dtype))
+    with no_grad_recording():
+        target.copy_(gradient)
+    return target
+
+
+def edge_of(tensor: TensorBase) -> Edge | None:
+    """Where the gradient of `tensor` flows, or None."""
+    history: History | None = tensor._history
+    if history is None:
+        return None
+    if history.base is not None:
+        refresh_view(tensor, history)
+    if history.grad_fn is not None:
+        return Edge(history.grad_fn, history.output_index)
+    if not history.requires_grad:
+        return None
+    node = history.accumulator() if history.accumulator is not None else None
+    if node is None:
+        node = AccumulateGrad(tensor)
+        history.accumulator = weakref.ref(node)
+    return Edge(node, 0)
+
+
+def refresh_view(tensor: TensorBase, history: History) -> None:
+    """Re-derive the history of a view whose base was written since."""
+    base = history.base
+    if base is None or history.view_version == tensor._versions.value or history.creation:
+        return
+    history.view_version = tensor._versions.value
+    if base._history is None or base._history.grad_fn is None:
+        return
+    spec = tensor._spec
+    with no_grad_recording(True):
+        fresh = t.as_strided(base, spec.shape, spec.strides, spec.offset)
+    history.grad_fn = fresh._history.grad_fn
+    history.output_index = fresh._history.output_index
+
+
+def alias_of(tensor: TensorBase) -> Any:
+    """A second tensor over the same storage with the same place in the backward graph."""
+    edge = edge_of(tensor)
+    alias = new_tensor(tensor._storage, tensor._spec, tensor._versions)
+    if edge is not None:
+        history = History()
+        history.requires_grad = True
+        history.grad_fn, history.output_index = edge
+        alias._history = history
+    return alias

@@ -1,0 +1,181 @@
+"""Enters: an in-place call. Leaves: the target with new values, a new version and a new history.
+
+Invariant: an in-place operator is its functional form followed by `assign`; nothing else writes
+to tensors that may have a history.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thunk.autograd.edges import alias_of, edge_of
+from thunk.autograd.meta import Edge, History, history_of, is_leaf, requires_grad
+from thunk.autograd.node import Grads, Node, set_history
+from thunk.autograd.record import OpNode
+from thunk.autograd.views import MADE_WITHOUT_GRAD, ONE_OF_SEVERAL
+from thunk.dispatch.call import call, tensors_in
+from thunk.dispatch.keys import KeySet
+from thunk.dispatch.state import no_grad_recording, state
+from thunk.ir.opdef import OpDef
+from thunk.ops.registry import t
+from thunk.runtime.storage import array_of
+from thunk.runtime.tensors import new_tensor
+from thunk.types.promotion import can_cast
+from thunk.types.spec import TensorSpec
+from thunk.types.tensor_base import TensorBase
+
+
+def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
+    """Run the in-place operator derived from `op.functional`."""
+    functional = op.functional
+    assert functional is not None
+    target = args[0]
+    recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
+    check_writable(op.name, target, recording)
+    source = target
+    own_name = functional.schema.arguments[0].name
+    if recording and own_name in functional.saved:
+        source = _snapshot(target)
+    result = call(functional, (source, *args[1:]))
+    assign(op.name, target, result)
+    return target
+
+
+def check_writable(name: str, target: TensorBase, recording: bool) -> None:
+    """Raise where PyTorch refuses to write in place."""
+    spec = target._spec
+    if any(stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape, strict=True)):
+        raise RuntimeError(
+            f"{name}: unsupported operation: more than one element of the written-to tensor refers "
+            "to a single memory location. Please clone() the tensor before performing the operation."
+        )
+    if not state.grad_enabled:
+        return
+    history: History | None = target._history
+    if history is None:
+        return
+    if history.requires_grad and is_leaf(target):
+        raise RuntimeError(
+            f"{name}: a leaf Variable that requires grad is being used in an in-place operation; "
+            "wrap the call in no_grad() or clone() the tensor"
+        )
+    base = history.base
+    if base is None:
+        return
+    if is_leaf(base) and requires_grad(base) and history.creation != MADE_WITHOUT_GRAD:
+        raise RuntimeError(
+            f"{name}: a view of a leaf Variable that requires grad is being used in an in-place "
+            "operation; wrap the call in no_grad() or clone() the tensor"
+        )
+    if history.creation and (recording or requires_grad(base)):
+        raise RuntimeError(f"{name}: {_REFUSED[history.creation]}")
+
+
+_REFUSED = {
+    MADE_WITHOUT_GRAD: (
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled; "
+        "create the view with grad mode enabled, or write under no_grad()"
+    ),
+    ONE_OF_SEVERAL: (
+        "Output of a function that returns multiple views is a view and is being modified inplace. "
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace; use the out-of-place form instead"
+    ),
+    "function": (
+        "Output of a custom Function is a view and is being modified inplace; clone() it in forward"
+    ),
+}
+
+
+def _snapshot(target: TensorBase) -> Any:
+    """The target's present value with its present history; a formula may read it after the write."""
+    with no_grad_recording():
+        copied = t.clone(target)
+    copied._history = alias_of(target)._history
+    return copied
+
+
+def assign(name: str, target: TensorBase, result: Any) -> None:
+    """Make `result` the value, and where recording the history, of `target`."""
+    _check_result(name, target._spec, result._spec)
+    if result._spec.dtype is not target._spec.dtype:
+        result = result.to(target._spec.dtype)
+    write(target, result)
+    if not state.grad_enabled:
+        return
+    edge = edge_of(result)
+    if edge is None:
+        return
+    if isinstance(edge.node, OpNode):
+        _results_live_in(edge.node, target)
+    history = history_of(target)
+    if history.base is None:
+        set_history(target, edge.node, edge.index)
+        history.requires_grad = True
+    else:
+        _rebase(history.base, target, edge)
+
+
+def write(target: TensorBase, result: TensorBase) -> None:
+    """Copy values and count the write; no history."""
+    if target._storage.data is not None and target._spec.numel:
+        array_of(target._storage, target._spec)[...] = array_of(result._storage, result._spec)
+    target._versions.value += 1
+
+
+def _check_result(name: str, target: TensorSpec, result: TensorSpec) -> None:
+    if not can_cast(result.dtype, target.dtype):
+        raise RuntimeError(
+            f"{name}: result type {result.dtype!r} can't be cast to the desired output type "
+            f"{target.dtype!r}; use the out-of-place form or convert the operands"
+        )
+    if result.shape != target.shape:
+        raise RuntimeError(
+            f"{name}: output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}; use the out-of-place form"
+        )
+
+
+def _results_live_in(node: OpNode, target: TensorBase) -> None:
+    # What the node saved of its result is now the target's value: a later write must be noticed.
+    for saved in node.saved_results or []:
+        if saved is not None:
+            saved.versions = target._versions
+            saved.version = target._versions.value
+
+
+class CopySlices(Node):
+    """Backward of a write through a view: the window's gradient goes to the writer's inputs."""
+
+    __slots__ = ("base_spec", "edge", "view_spec")
+
+    def __init__(self, base: TensorBase, view: TensorSpec, edge: Edge) -> None:
+        self.edge: Edge | None = edge
+        self.base_spec = base._spec
+        self.view_spec = view
+        super().__init__((edge_of(base), edge), [base._spec])
+
+    def apply(self, grads: Grads) -> Grads:
+        gradient = grads[0]
+        if gradient is None:
+            return [None, None]
+        base, view = self.base_spec, self.view_spec
+        dense = t.relayout(gradient, base.strides)
+        place = (view.shape, view.strides, view.offset - base.offset)
+        zeros = t.zeros(view.shape, dtype=base.dtype, device=base.device)
+        return [t.as_strided_scatter(dense, zeros, *place), t.as_strided(dense, *place)]
+
+
+def _rebase(base: TensorBase, view: TensorBase, edge: Edge) -> None:
+    node = CopySlices(base, view._spec, edge)
+    history = history_of(base)
+    history.grad_fn, history.output_index = node, 0
+    history.requires_grad = True
+    own = history_of(view)
+    own.view_version = -1
+    own.requires_grad = False
+
+
+def detached_alias(tensor: TensorBase) -> Any:
+    """Shares values and write counter, not history."""
+    return new_tensor(tensor._storage, tensor._spec, tensor._versions)

@@ -1,0 +1,112 @@
+"""Enters: gradients of a node's outputs. Leaves: gradients of its inputs.
+
+Invariant: nodes are numbered in order of creation, and the engine runs them from the highest down.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from thunk.autograd.meta import Edge, history_of
+from thunk.types.spec import TensorSpec
+from thunk.types.tensor_base import TensorBase
+
+Grads = list[Any]
+_sequence = itertools.count(1)
+_hook_ids = itertools.count(1)
+
+
+class RemovableHandle:
+    """Removes one hook; usable as a context manager."""
+
+    __slots__ = ("__weakref__", "_hooks", "id")
+
+    def __init__(self, hooks: dict[int, Any]) -> None:
+        self.id = next(_hook_ids)
+        self._hooks = hooks
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+    """Append `hook` and return the handle that removes it."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+class Node:
+    """One step of the backward graph."""
+
+    __slots__ = (
+        "__weakref__", "_metadata", "edges", "output_count", "output_specs", "post_hooks",
+        "pre_hooks", "retained", "sequence", "tensor_hooks", "trace",
+    )  # fmt: skip
+
+    edges: tuple[Edge | None, ...]
+
+    def __init__(self, edges: tuple[Edge | None, ...], output_specs: list[TensorSpec]) -> None:
+        self.edges = edges
+        self.output_specs = output_specs
+        self.output_count = len(output_specs)
+        self.sequence = next(_sequence)
+        self.pre_hooks: dict[int, Callable[..., Any]] | None = None
+        self.post_hooks: dict[int, Callable[..., Any]] | None = None
+        self.tensor_hooks: dict[int, dict[int, Any]] | None = None
+        self.retained: dict[int, weakref.ref[Any]] | None = None
+        self.trace: str | None = None
+        self._metadata: dict[Any, Any] | None = None
+
+    def name(self) -> str:
+        """The node's name as PyTorch prints it."""
+        return type(self).__name__
+
+    def apply(self, grads: Grads) -> Grads:
+        """Gradients of the inputs, one an edge."""
+        raise NotImplementedError(f"{self.name()}: expected a subclass that says how to go back")
+
+    def release(self) -> None:
+        """Drop saved values after a backward pass that does not retain them."""
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return tuple([(e.node, e.index) if e is not None else (None, 0) for e in self.edges])
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after this node ran."""
+        if self.post_hooks is None:
+            self.post_hooks = {}
+        return add_hook(self.post_hooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before this node runs."""
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        return add_hook(self.pre_hooks, hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def set_history(tensor: TensorBase, node: Node, index: int) -> None:
+    """Make `node` the producer of `tensor`."""
+    history = history_of(tensor)
+    history.grad_fn = node
+    history.output_index = index
+    history.view_version = tensor._versions.value

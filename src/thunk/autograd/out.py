@@ -1,0 +1,91 @@
+"""Enters: a call with `out=`. Leaves: the caller's tensors, resized if need be, holding the results.
+
+Invariant: an `out=` variant is its functional form followed by a checked copy, and never records.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from thunk.autograd.meta import requires_grad
+from thunk.dispatch.call import call, tensors_in
+from thunk.dispatch.keys import KeySet
+from thunk.dispatch.state import state
+from thunk.ir.opdef import OpDef
+from thunk.runtime.storage import Storage, array_of
+from thunk.types.promotion import can_cast
+from thunk.types.spec import TensorSpec, contiguous_strides
+from thunk.types.tensor_base import TensorBase
+
+
+def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
+    """Run `op.functional` and write its results into the `out` arguments."""
+    functional = op.functional
+    assert functional is not None
+    names = [argument.name for argument in op.schema.arguments]
+    given = dict(zip(names, args, strict=True))
+    outs = [given[argument.name] for argument in op.schema.outs]
+    if state.grad_enabled and any(requires_grad(each) for each in tensors_in(args)):
+        raise RuntimeError(
+            f"{op.name}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad; drop out= or use no_grad()"
+        )
+    plain = tuple([given[argument.name] for argument in functional.schema.arguments])
+    result = call(functional, _with_out_dtype(functional, plain, outs))
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    for target, value in zip(outs, results, strict=True):
+        write_out(op.name, target, value)
+    return outs[0] if len(outs) == 1 else type(result)(outs)
+
+
+def _with_out_dtype(op: OpDef, args: tuple[Any, ...], outs: list[Any]) -> tuple[Any, ...]:
+    # Without a dtype of their own, factories and reductions compute in that of `out`.
+    values = list(args)
+    for index, argument in enumerate(op.schema.arguments):
+        if argument.type.base == "ScalarType" and values[index] is None:
+            values[index] = outs[0]._spec.dtype
+        if argument.type.base == "Device" and values[index] is None:
+            values[index] = outs[0]._spec.device
+    return tuple(values)
+
+
+def write_out(name: str, target: TensorBase, value: Any) -> None:
+    """Copy `value` into `target` under PyTorch's rules for `out=`."""
+    have, want = target._spec, value._spec
+    if have.device != want.device:
+        raise RuntimeError(
+            f"{name}: expected out tensor to be on device {want.device}, got {have.device}"
+        )
+    if not can_cast(want.dtype, have.dtype):
+        raise RuntimeError(
+            f"{name}: result type {want.dtype!r} can't be cast to the desired output type "
+            f"{have.dtype!r}; pass an out tensor of a wider dtype"
+        )
+    if have.shape != want.shape:
+        if have.numel:
+            warnings.warn(
+                f"{name}: an output with one or more elements was resized since it had shape "
+                f"{list(have.shape)}, which does not match the required output shape "
+                f"{list(want.shape)}; pass out of the right shape, or resize_(0) it first",
+                UserWarning,
+                stacklevel=2,
+            )
+        resize(target, want.shape)
+    if target._storage.data is not None and target._spec.numel:
+        source = value if want.dtype is have.dtype else value.to(have.dtype)
+        array_of(target._storage, target._spec)[...] = array_of(source._storage, source._spec)
+    target._versions.value += 1
+
+
+def resize(target: TensorBase, shape: tuple[int, ...]) -> None:
+    """Give `target` another shape, growing its storage if it must."""
+    old = target._spec
+    new = TensorSpec(
+        tuple(shape), old.dtype, contiguous_strides(tuple(shape)), old.offset, old.device
+    )
+    needed = new.extent() * new.dtype.itemsize
+    storage: Storage = target._storage
+    if storage.data is not None and storage.nbytes < needed:
+        storage.resize(needed)
+    target._spec = new

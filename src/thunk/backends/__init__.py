@@ -1,0 +1,1 @@
+"""Backends: what turns operators and graphs into values."""

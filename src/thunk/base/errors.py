@@ -1,0 +1,37 @@
+"""Enters: what an operator wanted and what it got. Leaves: one exception with PyTorch's type.
+
+Invariant: every message reads `op: expected ..., got ...; how to fix`.
+"""
+
+from __future__ import annotations
+
+
+class Mismatch(Exception):
+    """A rule's complaint, before the operator's name is known.
+
+    Shape rules do not know which operator they serve; the caller adds the name and raises
+    `kind`, the exception type that PyTorch raises for the same mistake.
+    """
+
+    def __init__(self, message: str, kind: type[Exception] = RuntimeError) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+
+    def named(self, name: str) -> Exception:
+        """The exception to raise for the operator called `name`."""
+        return self.kind(f"{name}: {self.message}")
+
+
+def expected(want: str, got: object, fix: str = "", kind: type[Exception] = RuntimeError) -> Mismatch:
+    """A `Mismatch` in the standard wording."""
+    tail = f"; {fix}" if fix else ""
+    return Mismatch(f"expected {want}, got {got}{tail}", kind)
+
+
+class NotDifferentiableError(RuntimeError):
+    """Backward reached an operator that states why it has no gradient."""
+
+
+class OutOfBudgetError(RuntimeError):
+    """A bounded resource of the framework was exhausted."""

@@ -1,0 +1,75 @@
+"""Enters: nothing. Leaves: the per-thread modes that decide how a call is dispatched.
+
+Invariant: every mode of a thread lives in one `State` object, fetched once per call.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any
+
+from thunk.dispatch.keys import DispatchKey, KeySet
+from thunk.types.dtype import bfloat16, dtype
+
+_NOTHING = KeySet()
+
+
+class State(threading.local):
+    """Modes of the current thread."""
+
+    def __init__(self) -> None:
+        self.grad_enabled = True
+        self.inference = False
+        self.anomaly = False
+        self.anomaly_checks_nan = True
+        self.include = _NOTHING
+        self.exclude = KeySet([DispatchKey.AutocastCPU])
+        self.autocast_dtype: dtype = bfloat16
+        self.autocast_cache = True
+        self.function_modes: list[Any] = []
+        self.dispatch_modes: list[Any] = []
+        self.saved_tensor_hooks: list[Any] = []
+
+
+state = State()
+
+
+class key_guard:  # noqa: N801  (a context manager that reads as a verb)
+    """Include and exclude dispatch keys inside a `with` block."""
+
+    __slots__ = ("_exclude", "_include", "_previous")
+
+    def __init__(self, include: KeySet = _NOTHING, exclude: KeySet = _NOTHING) -> None:
+        self._include = include
+        self._exclude = exclude
+
+    def __enter__(self) -> None:
+        self._previous = (state.include, state.exclude)
+        state.include = (state.include | self._include) - self._exclude
+        state.exclude = (state.exclude - self._include) | self._exclude
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        state.include, state.exclude = self._previous
+
+
+class no_grad_recording:  # noqa: N801
+    """Switch gradient recording inside a `with` block; the public modes build on it."""
+
+    __slots__ = ("_enabled", "_previous")
+
+    def __init__(self, enabled: bool = False) -> None:
+        self._enabled = enabled
+
+    def __enter__(self) -> None:
+        self._previous = state.grad_enabled
+        state.grad_enabled = self._enabled
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        state.grad_enabled = self._previous

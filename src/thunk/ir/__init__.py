@@ -1,0 +1,1 @@
+"""IR: operator schemas and declarations, and the graphs made of them. Data only."""

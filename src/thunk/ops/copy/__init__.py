@@ -1,0 +1,5 @@
+"""Operators that copy: clone, casts, fills and writes."""
+
+from thunk.ops.copy import copying
+
+__all__ = ["copying"]

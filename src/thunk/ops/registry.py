@@ -1,0 +1,111 @@
+"""Enters: operator declarations. Leaves: the registry of operators and their overload packets.
+
+Invariant: `namespace.base_name` names one packet; a packet keeps its overloads in the order of
+declaration, which is the order in which a call tries them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thunk.dispatch.call import call
+from thunk.ir.binding import resolve
+from thunk.ir.opdef import OpDef
+from thunk.ir.returns import named_result
+
+
+class Packet:
+    """All overloads of one name; calling it picks the overload that fits."""
+
+    __slots__ = ("__dict__", "name", "namespace", "overloads")
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self.namespace = namespace
+        self.name = name
+        self.overloads: list[OpDef] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        op, bound = resolve(self.name, self.overloads, args, kwargs)
+        return named_result(op.schema, call(op, bound))
+
+    def method(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call `args[0].name(*args[1:], **kwargs)`."""
+        op, bound = resolve(self.name, self.overloads, args, kwargs, method=True)
+        return named_result(op.schema, call(op, bound))
+
+    def overload(self, name: str) -> OpDef:
+        """The overload called `name` ("default" for the unnamed one)."""
+        wanted = "" if name == "default" else name
+        for op in self.overloads:
+            if op.schema.overload == wanted:
+                return op
+        raise AttributeError(
+            f"{self.name}: expected an overload of {[o.schema.overload for o in self.overloads]}, "
+            f"got {name!r}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<operator {self.namespace}::{self.name}>"
+
+
+_packets: dict[tuple[str, str], Packet] = {}
+_ops: dict[str, OpDef] = {}
+
+
+def add_op(op: OpDef) -> None:
+    """Enter `op` into its packet; a name and overload can be declared once."""
+    if op.full_name in _ops:
+        raise RuntimeError(
+            f"{op.full_name}: expected one declaration, got a second; the first is at "
+            f"{_ops[op.full_name].where}"
+        )
+    _ops[op.full_name] = op
+    key = (op.schema.namespace, op.schema.name)
+    packet = _packets.get(key)
+    if packet is None:
+        packet = _packets[key] = Packet(*key)
+    packet.overloads.append(op)
+
+
+def remove_op(op: OpDef) -> None:
+    """Undo `add_op` (user libraries are destroyed)."""
+    del _ops[op.full_name]
+    key = (op.schema.namespace, op.schema.name)
+    _packets[key].overloads.remove(op)
+    if not _packets[key].overloads:
+        del _packets[key]
+
+
+def all_ops() -> Iterator[OpDef]:
+    """Every declared operator overload."""
+    return iter(list(_ops.values()))
+
+
+def all_packets() -> Iterator[Packet]:
+    """Every packet."""
+    return iter(list(_packets.values()))
+
+
+def find_op(full_name: str) -> OpDef | None:
+    """The operator called `ns::name.overload`, if declared."""
+    return _ops.get(full_name)
+
+
+def find_packet(name: str, namespace: str = "aten") -> Packet | None:
+    """The packet called `name`, if any overload of it is declared."""
+    return _packets.get((namespace, name))
+
+
+class _Names:
+    """Attribute access to packets: `t.add(a, b)`. Gradients and decompositions call ops with it."""
+
+    def __getattr__(self, name: str) -> Packet:
+        found = _packets.get(("aten", name))
+        if found is None:
+            raise AttributeError(f"expected a declared operator, got {name!r}")
+        setattr(self, name, found)
+        return found
+
+
+t: Any = _Names()

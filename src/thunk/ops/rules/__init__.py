@@ -1,0 +1,1 @@
+"""Shape and dtype rules shared by declarations: specs in, specs out."""

@@ -1,0 +1,1 @@
+"""Runtime: storages, tensors as data, random number generators, backends and executables."""

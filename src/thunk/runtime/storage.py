@@ -1,0 +1,99 @@
+"""Enters: NumPy memory. Leaves: `Storage`, the identity of a block of memory, and windows into it.
+
+Invariant: `data` is a flat byte array; every tensor that shares memory shares the `Storage` object.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from thunk.types.dtype import from_numpy_dtype
+from thunk.types.spec import TensorSpec
+
+Bytes = numpy.ndarray
+
+
+class Storage:
+    """A block of memory. `data` is None for tensors that have no values (the meta device)."""
+
+    __slots__ = ("__weakref__", "data", "resizable")
+
+    data: Bytes | None
+    resizable: bool
+
+    def __init__(self, data: Bytes | None, resizable: bool = True) -> None:
+        self.data = data
+        self.resizable = resizable
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.data is None else self.data.nbytes
+
+    def resize(self, nbytes: int) -> None:
+        """Grow or shrink in place; the bytes that remain keep their values."""
+        if not self.resizable:
+            raise RuntimeError(
+                "resize_: expected storage that is resizable, got memory owned by another library; "
+                "clone() the tensor first"
+            )
+        fresh = allocate(nbytes)
+        if self.data is not None:
+            kept = min(nbytes, self.data.nbytes)
+            fresh[:kept] = self.data[:kept]
+        self.data = fresh
+
+
+def allocate(nbytes: int) -> Bytes:
+    """Uninitialised memory, aligned for vector loads."""
+    block = numpy.empty(nbytes + 63, dtype=numpy.uint8)
+    skip = -block.ctypes.data % 64
+    return block[skip : skip + nbytes]
+
+
+def storage_for(spec: TensorSpec) -> Storage:
+    """Uninitialised storage that holds the window of `spec`."""
+    if spec.device.type == "meta":
+        return Storage(None)
+    return Storage(allocate(spec.extent() * spec.dtype.itemsize))
+
+
+def array_of(storage: Storage, spec: TensorSpec) -> numpy.ndarray:
+    """The NumPy array that is the window `spec` into `storage`; shares its memory."""
+    if storage.data is None:
+        raise NotImplementedError(
+            "expected a tensor with values, got one on the meta device; create it on the cpu"
+        )
+    itemsize = spec.dtype.itemsize
+    if 0 in spec.shape:
+        return numpy.empty(spec.shape, dtype=spec.dtype.numpy)
+    window: numpy.ndarray = numpy.ndarray(
+        spec.shape,
+        dtype=spec.dtype.numpy,
+        buffer=storage.data,
+        offset=spec.offset * itemsize,
+        strides=tuple(stride * itemsize for stride in spec.strides),
+    )
+    return window
+
+
+def adopt(array: numpy.ndarray, resizable: bool = False) -> tuple[Storage, TensorSpec]:
+    """Storage and spec that share `array`'s memory. Strides must be whole and not negative."""
+    element = from_numpy_dtype(array.dtype)
+    if array.dtype.byteorder not in "=|<" and array.size:
+        raise ValueError("from_numpy: expected native byte order, got swapped; use .astype first")
+    if any(stride < 0 for stride in array.strides):
+        raise ValueError(
+            "from_numpy: expected strides that are not negative, got a reversed array; "
+            "use array.copy() first"
+        )
+    if any(stride % element.itemsize for stride in array.strides):
+        raise ValueError(
+            "from_numpy: expected strides that are a multiple of the item size, "
+            f"got {array.strides}; use array.copy() first"
+        )
+    strides = tuple(stride // element.itemsize for stride in array.strides)
+    spec = TensorSpec(tuple(array.shape), element, strides)
+    if array.size == 0:
+        return Storage(allocate(0), resizable), spec.with_shape(spec.shape)
+    flat = numpy.lib.stride_tricks.as_strided(array, (spec.extent(),), (element.itemsize,))
+    return Storage(flat.view(numpy.uint8), resizable), spec

@@ -1,0 +1,65 @@
+"""Enters: a spec and a storage or array. Leaves: tensors, made without knowing the public class.
+
+Invariant: the public `Tensor` class announces itself once; everything below it builds tensors here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from thunk.runtime.storage import Storage, adopt, array_of, storage_for
+from thunk.types.dtype import from_numpy_dtype
+from thunk.types.spec import TensorSpec
+from thunk.types.tensor_base import TensorBase, VersionCounter
+
+_tensor_class: list[type[TensorBase]] = []
+
+
+def announce_tensor_class(cls: type[TensorBase]) -> None:
+    """Called once by the layer that defines the public class."""
+    _tensor_class[:] = [cls]
+
+
+def new_tensor(storage: Storage, spec: TensorSpec, versions: VersionCounter | None = None) -> Any:
+    """A tensor without history over `storage`."""
+    cls = _tensor_class[0]
+    tensor = cls.__new__(cls)
+    tensor._spec = spec
+    tensor._storage = storage
+    tensor._versions = VersionCounter() if versions is None else versions
+    tensor._history = None
+    return tensor
+
+
+def empty_tensor(spec: TensorSpec) -> Any:
+    """A tensor with uninitialised values."""
+    return new_tensor(storage_for(spec), spec)
+
+
+def tensor_like(array: numpy.ndarray, spec: TensorSpec) -> Any:
+    """A tensor of exactly `spec`, holding `array`'s values; takes fresh arrays over."""
+    itemsize = spec.dtype.itemsize
+    owned = array.base is None and array.flags.owndata and array.dtype == spec.dtype.numpy
+    if owned and array.flags.c_contiguous and spec.is_contiguous() and spec.offset == 0:
+        flat = array.reshape(-1).view(numpy.uint8) if array.size else array.reshape(0)
+        return new_tensor(Storage(flat.view(numpy.uint8)), spec)
+    del itemsize
+    tensor = empty_tensor(spec)
+    if array.size:
+        array_of(tensor._storage, spec)[...] = array
+    return tensor
+
+
+def tensor_from_array(array: numpy.ndarray) -> Any:
+    """A row-major tensor with a copy of `array`'s values."""
+    element = from_numpy_dtype(array.dtype)
+    copied = numpy.array(array, dtype=element.numpy, order="C", copy=True)
+    storage, spec = adopt(copied, resizable=True)
+    return new_tensor(storage, spec)
+
+
+def array_from(tensor: TensorBase) -> numpy.ndarray:
+    """The values of `tensor` as an array that shares its memory."""
+    return array_of(tensor._storage, tensor._spec)

@@ -1,0 +1,1 @@
+"""The public Tensor: its class, its generated methods, indexing, conversion and printing."""

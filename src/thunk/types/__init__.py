@@ -1,0 +1,1 @@
+"""Types: dtypes and promotion, devices, sizes, specs. Plain immutable facts, no behaviour."""
