@@ -1,6 +1,7 @@
-"""Settings shared by every test: hypothesis profiles, and no state left over between tests.
+"""Settings shared by every test: the hypothesis profiles.
 
-THUNK profiles: `ci` (the default) repeats the same examples everywhere; `long` searches afresh.
+`ci`, the default, tries the same examples on every machine; `HYPOTHESIS_PROFILE=long` searches
+afresh, for longer.
 """
 
 import os
