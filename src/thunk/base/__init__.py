@@ -1,0 +1,1 @@
+"""Base: errors, options, logging and pytrees. Enters nothing; every other layer builds on it."""
