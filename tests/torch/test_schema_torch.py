@@ -12,6 +12,9 @@ from thunk.ir.schema import Schema, parse  # noqa: E402  (after the skip)
 # PyTorch names two arguments alike here, so a call could not tell them apart.
 UNPARSABLE = {"static_runtime::clamp_nan_to_num"}
 
+# PyTorch's overload called `out` belongs to another overload of these than to the unnamed one.
+NAMESAKES = {"arange", "range", "mean", "std", "var", "min", "max", "all", "any"}
+
 
 def registered() -> list[object]:
     return list(torch._C._jit_get_all_schemas())
@@ -108,6 +111,8 @@ def test_derived_out_variants_take_what_the_declared_ones_take() -> None:
         if twin is None or not twin.outs or any(str(each.type) != "Tensor" for each in twin.outs):
             continue
         derived = schema.with_out()
+        if schema.name in NAMESAKES:
+            continue
         compared += 1
         # Factories drop dtype and device there; the Python functions accept them beside out=.
         inputs = [str(each) for each in derived.arguments if not each.keyword_only]
