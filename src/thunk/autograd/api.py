@@ -122,7 +122,8 @@ def set_grad(tensor: TensorBase, value: Any) -> None:
         return
     if not isinstance(value, TensorBase):
         raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type '{type(value).__name__}'"
+            "assigned grad expected to be a Tensor or None but got grad of type "
+            f"'{type(value).__name__}'"
         )
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
@@ -184,5 +185,6 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
         history_of(copied).requires_grad = True
         if history.grad is not None:
             with no_grad_recording():
-                copied._history.grad = history.grad.clone()
+                gradient: Any = history.grad
+                copied._history.grad = gradient.clone()
     return copied

@@ -1,6 +1,6 @@
 """Enters: a gradient as a formula made it. Leaves: one of exactly the input's shape and dtype.
 
-Invariant: formulas may ignore broadcasting and promotion; whatever they leave is summed and cast here.
+Invariant: formulas may ignore broadcasting and promotion; what they leave is summed and cast here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def sum_to(gradient: Any, shape: tuple[int, ...]) -> Any:
     """Sum the dimensions along which a tensor of `shape` was broadcast."""
     have = gradient._spec.shape
     lead = len(have) - len(shape)
-    if lead < 0 or any(want not in (1, size) for want, size in zip(shape, have[lead:], strict=True)):
+    fitting = zip(shape, have[max(lead, 0) :])
+    if lead < 0 or any(want not in (1, size) for want, size in fitting):
         raise RuntimeError(
             f"expected a gradient of a shape that reduces to {list(shape)}, got {list(have)}"
         )

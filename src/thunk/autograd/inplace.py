@@ -46,8 +46,9 @@ def check_writable(name: str, target: TensorBase, recording: bool) -> None:
     spec = target._spec
     if any(stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape, strict=True)):
         raise RuntimeError(
-            f"{name}: unsupported operation: more than one element of the written-to tensor refers "
-            "to a single memory location. Please clone() the tensor before performing the operation."
+            f"{name}: unsupported operation: more than one element of the written-to tensor "
+            "refers to a single memory location. Please clone() the tensor before performing "
+            "the operation."
         )
     if not state.grad_enabled:
         return
@@ -88,7 +89,7 @@ _REFUSED = {
 
 
 def _snapshot(target: TensorBase) -> Any:
-    """The target's present value with its present history; a formula may read it after the write."""
+    """The target's present value and history; a formula may read it after the write."""
     with no_grad_recording():
         copied = t.clone(target)
     copied._history = alias_of(target)._history

@@ -19,7 +19,7 @@ class Edge(NamedTuple):
     """Where a gradient flows: output `index` of `node`."""
 
     node: Node
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which has no use here
 
 
 class History:

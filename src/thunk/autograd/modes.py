@@ -1,4 +1,4 @@
-"""Enters: with blocks and decorators. Leaves: gradient recording switched on or off in this thread."""
+"""Enters: with blocks and decorators. Leaves: this thread's gradient recording, on or off."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class _GradMode:
         return wrapped
 
 
-class no_grad(_GradMode):  # noqa: N801  (PyTorch's name)
+class no_grad(_GradMode):
     """Record no gradients."""
 
     _enabled = False
 
 
-class enable_grad(_GradMode):  # noqa: N801
+class enable_grad(_GradMode):
     """Record gradients, inside `no_grad` too."""
 
     _enabled = True

@@ -1,4 +1,4 @@
-"""Enters: a call with `out=`. Leaves: the caller's tensors, resized if need be, holding the results.
+"""Enters: a call with `out=`. Leaves: the caller's tensors, resized if need be, with the results.
 
 Invariant: an `out=` variant is its functional form followed by a checked copy, and never records.
 """

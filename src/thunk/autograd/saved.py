@@ -35,7 +35,7 @@ class SavedValue:
         self.version = tensor._versions.value
         self.output_index = output_index
         self.is_output = output_index is not None
-        self._hooks = state.saved_tensor_hooks[-1] if state.saved_tensor_hooks else None
+        self._hooks: Any = state.saved_tensor_hooks[-1] if state.saved_tensor_hooks else None
         self._packed: Any = None
         if self.is_output:
             # Kept without its producer: node -> result -> node would be a cycle.

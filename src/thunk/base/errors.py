@@ -23,7 +23,9 @@ class Mismatch(Exception):
         return self.kind(f"{name}: {self.message}")
 
 
-def expected(want: str, got: object, fix: str = "", kind: type[Exception] = RuntimeError) -> Mismatch:
+def expected(
+    want: str, got: object, fix: str = "", kind: type[Exception] = RuntimeError
+) -> Mismatch:
     """A `Mismatch` in the standard wording."""
     tail = f"; {fix}" if fix else ""
     return Mismatch(f"expected {want}, got {got}{tail}", kind)

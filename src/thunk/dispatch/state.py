@@ -35,7 +35,7 @@ class State(threading.local):
 state = State()
 
 
-class key_guard:  # noqa: N801  (a context manager that reads as a verb)
+class key_guard:
     """Include and exclude dispatch keys inside a `with` block."""
 
     __slots__ = ("_exclude", "_include", "_previous")
@@ -56,7 +56,7 @@ class key_guard:  # noqa: N801  (a context manager that reads as a verb)
         state.include, state.exclude = self._previous
 
 
-class no_grad_recording:  # noqa: N801
+class no_grad_recording:
     """Switch gradient recording inside a `with` block; the public modes build on it."""
 
     __slots__ = ("_enabled", "_previous")

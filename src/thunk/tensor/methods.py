@@ -42,8 +42,7 @@ subscribe(_attach)
 def _is_operand(value: Any) -> bool:
     return (
         isinstance(value, (TensorBase, *_NUMBERS))
-        or hasattr(value, "__array__")
-        and (getattr(value, "shape", None) == ())
+        or (hasattr(value, "__array__") and getattr(value, "shape", None) == ())
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 DEVICE_TYPES = ("cpu", "lazy", "meta", "xla", "cuda", "mps", "xpu", "privateuseone")
 
 
-class device:  # noqa: N801  (PyTorch's name)
+class device:
     """Where a tensor lives: a type and an optional index."""
 
     __slots__ = ("index", "type")
@@ -16,20 +16,20 @@ class device:  # noqa: N801  (PyTorch's name)
     type: str
     index: int | None
 
-    def __init__(self, type: str | int | device, index: int | None = None) -> None:  # noqa: A002
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index if index is None else index
+            name, place = type.type, type.index if index is None else index
         elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = "cuda", type
+            name, place = "cuda", type
         elif isinstance(type, str):
-            type, index = _parse(type, index)
+            name, place = _parse(type, index)
         else:
             raise TypeError(
                 "device(): argument 'type' expected a str, an int or a device, "
                 f"got {type.__class__.__name__}"
             )
-        object.__setattr__(self, "type", type)
-        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "type", name)
+        object.__setattr__(self, "index", place)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"device: expected no assignment, got {name!r}; devices are immutable")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class _Named:
     __slots__ = ("name",)
 
-    _known: dict[str, _Named] = {}
+    _known: ClassVar[dict[str, _Named]] = {}
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -23,13 +25,13 @@ def _named(name: str) -> _Named:
     return _Named._known[name]
 
 
-class layout(_Named):  # noqa: N801  (PyTorch's name)
+class layout(_Named):
     """Strided or sparse storage. Only `strided` holds data here."""
 
     __slots__ = ()
 
 
-class memory_format(_Named):  # noqa: N801  (PyTorch's name)
+class memory_format(_Named):
     """The order in which the dimensions of a dense tensor lie in memory."""
 
     __slots__ = ()

@@ -35,7 +35,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
     def __getitem__(self, index: object) -> object:  # type: ignore[override]  # slices give a Size
-        found = tuple.__getitem__(self, index)  # type: ignore[index]
+        found = tuple.__getitem__(self, index)  # type: ignore[call-overload]  # tuple checks it
         return Size(found) if isinstance(index, slice) else found
 
     def __reduce__(self) -> tuple[object, tuple[tuple[int, ...]]]:

@@ -20,6 +20,9 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+ElementType = dtype  # inside the class, `dtype` is the field
+
+
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
     """What a tensor is, apart from its values."""
@@ -69,14 +72,15 @@ class TensorSpec:
         """One past the last storage element that the window reaches."""
         if 0 in self.shape:
             return self.offset
-        reach = sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
+        steps = zip(self.shape, self.strides, strict=True)
+        reach = sum((size - 1) * stride for size, stride in steps)
         return self.offset + reach + 1
 
     def with_shape(self, shape: tuple[int, ...]) -> TensorSpec:
         """A fresh row-major spec of the same dtype and device."""
         return TensorSpec(shape, self.dtype, contiguous_strides(shape), 0, self.device)
 
-    def with_dtype(self, new_dtype: dtype) -> TensorSpec:
+    def with_dtype(self, new_dtype: ElementType) -> TensorSpec:
         """The same window geometry over elements of another dtype."""
         return replace(self, dtype=new_dtype)
 

@@ -1,1 +1,1 @@
-"""The reference backend: one NumPy rule a primitive. It is the eager mode, the oracle, the fallback."""
+"""The reference backend: one NumPy rule a primitive; eager mode, oracle and fallback."""

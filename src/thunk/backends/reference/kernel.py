@@ -1,4 +1,4 @@
-"""Enters: a primitive's call on tensors. Leaves: its results, computed by the primitive's NumPy rule.
+"""Enters: a primitive's call on tensors. Leaves: its results, by the primitive's NumPy rule.
 
 Invariant: a rule sees arrays and the result's spec, never tensors; what it returns has the spec's
 shape and is fresh memory or copied here.
@@ -117,7 +117,8 @@ def convert(array: numpy.ndarray, target: numpy.dtype) -> numpy.ndarray:
     """`array` cast as PyTorch casts: complex to real drops the imaginary part without a warning."""
     if array.dtype.kind == "c" and target.kind != "c":
         if target.kind == "b":
-            return array != 0
+            result: numpy.ndarray = array != 0
+            return result
         array = array.real
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -29,7 +29,9 @@ def _with_alpha(self: Any, other: Any, alpha: Any) -> TensorSpec:
     if isinstance(alpha, bool) and found.dtype is not bool_:
         raise Mismatch("Boolean alpha only supported for Boolean results")
     if isinstance(alpha, float) and not found.dtype.is_inexact:
-        raise Mismatch("For integral input tensors, argument alpha must not be a floating point number")
+        raise Mismatch(
+            "For integral input tensors, argument alpha must not be a floating point number"
+        )
     if isinstance(alpha, complex) and not found.dtype.is_complex:
         raise Mismatch("For non-complex input tensors, argument alpha must not be a complex number")
     return found

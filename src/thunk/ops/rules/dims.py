@@ -1,4 +1,4 @@
-"""Enters: dimensions, sizes and shapes as users write them. Leaves: them normalised, or PyTorch's error.
+"""Enters: dimensions, sizes and shapes as written. Leaves: them normalised, or PyTorch's error.
 
 Invariant: what leaves is never negative and always in range.
 """
@@ -78,7 +78,9 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
                 raise Mismatch("only one dimension can be inferred")
             unknown = position
         elif size < 0:
-            raise Mismatch(f"invalid shape dimension {size} at index {position} of shape {list(shape)}")
+            raise Mismatch(
+                f"invalid shape dimension {size} at index {position} of shape {list(shape)}"
+            )
         else:
             known *= size
     fits = numel == known if unknown < 0 else (known != 0 and numel % known == 0)

@@ -81,9 +81,9 @@ def elementwise_strides(shape: tuple[int, ...], specs: Sequence[TensorSpec]) -> 
     same = all(spec.shape == shape for spec in specs)
     if same and all(spec.is_contiguous() for spec in specs):
         return contiguous_strides(shape)
-    if same and specs and all(spec.strides == specs[0].strides for spec in specs):
-        if specs[0].is_non_overlapping_and_dense():
-            return specs[0].strides
+    alike = same and specs and all(spec.strides == specs[0].strides for spec in specs)
+    if alike and specs[0].is_non_overlapping_and_dense():
+        return specs[0].strides
     order = _memory_order(shape, [_broadcast_strides(spec, shape) for spec in specs])
     strides = [0] * len(shape)
     running = 1
@@ -103,7 +103,7 @@ def _broadcast_strides(spec: TensorSpec, shape: tuple[int, ...]) -> tuple[int, .
 
 
 def _memory_order(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[int]:
-    """Dimensions from the fastest to the slowest: an insertion sort, as ties make it order-bound."""
+    """Dimensions from fastest to slowest: an insertion sort, as ties make it order-bound."""
     order = list(range(len(shape) - 1, -1, -1))
     for start in range(1, len(order)):
         moving = start

@@ -19,7 +19,8 @@ def _select(self: TensorSpec, dim: int, index: int) -> TensorSpec:
     size = self.shape[place]
     if not -size <= index < size:
         raise Mismatch(
-            f"index {index} out of range for tensor of size {list(self.shape)} at dimension {place}",
+            f"index {index} out of range for tensor of size {list(self.shape)} "
+            f"at dimension {place}",
             IndexError,
         )
     offset = self.offset + (index % size) * self.strides[place]

@@ -13,10 +13,13 @@ from thunk.types.spec import TensorSpec, contiguous_strides
 
 def _as_strided(self: TensorSpec, size: Any, stride: Any, storage_offset: Any) -> TensorSpec:
     if len(size) != len(stride):
-        raise Mismatch(f"mismatch in length of strides and shape, got {list(stride)} and {list(size)}")
+        raise Mismatch(
+            f"mismatch in length of strides and shape, got {list(stride)} and {list(size)}"
+        )
     if any(each < 0 for each in stride):
         raise Mismatch(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+            "as_strided: Negative strides are not supported at the moment, "
+            f"got strides: {list(stride)}"
         )
     return self.window(tuple(size), tuple(stride), storage_offset)
 
@@ -37,7 +40,8 @@ def _as_strided_backward(
 
 
 declare(
-    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
+    "SymInt? storage_offset=None) -> Tensor(a)",
     doc="A window of any shape and strides into the storage of `self`.",
     spec=_as_strided,
     vjp={"self": _as_strided_backward},
@@ -78,9 +82,14 @@ declare(
 )
 
 
-def _as_strided_scatter(self: TensorSpec, src: TensorSpec, size: Any, stride: Any, offset: Any) -> TensorSpec:
+def _as_strided_scatter(
+    self: TensorSpec, src: TensorSpec, size: Any, stride: Any, offset: Any
+) -> TensorSpec:
     if src.shape != tuple(size):
-        raise Mismatch(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(size)}")
+        raise Mismatch(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(size)}"
+        )
     return self.fresh()
 
 
@@ -91,7 +100,11 @@ declare(
     spec=_as_strided_scatter,
     vjp={
         "self": lambda grad, size, stride, storage_offset, src_spec: t.as_strided_scatter(
-            grad.contiguous(), t.zeros(src_spec.shape, dtype=src_spec.dtype), size, stride, storage_offset
+            grad.contiguous(),
+            t.zeros(src_spec.shape, dtype=src_spec.dtype),
+            size,
+            stride,
+            storage_offset,
         ),
         "src": lambda grad, size, stride, storage_offset: t.as_strided(
             grad.contiguous(), size, stride, storage_offset
