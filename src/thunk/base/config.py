@@ -113,7 +113,7 @@ class OptionSet:
             text = environment.get(option.variable)
             vars(self)[name] = option.default if text is None else option.parsed(text)
             self._origins[name] = "default" if text is None else option.variable
-        self._warn_of_unknown(environment)
+        self._warn_of_misspelt(environment)
 
     @classmethod
     def options(cls) -> dict[str, Option[Any]]:
@@ -131,13 +131,14 @@ class OptionSet:
                 f"config: expected a declared option, got {name!r}; {hint}"
             ) from None
 
-    def _warn_of_unknown(self, environment: Mapping[str, str]) -> None:
-        known = {option.variable for option in self.options().values()}
+    def _warn_of_misspelt(self, environment: Mapping[str, str]) -> None:
+        """Report a variable that differs from an option's by a few letters."""
+        known = [option.variable for option in self.options().values()]
         for variable in sorted(environment):
             if variable.startswith(PREFIX) and variable not in known:
-                near = difflib.get_close_matches(variable, known, n=1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                warnings.warn(f"{variable} is set but no option reads it{hint}", stacklevel=3)
+                for near in difflib.get_close_matches(variable, known, n=1, cutoff=0.8):
+                    message = f"{variable} is set but no option reads it; did you mean {near}?"
+                    warnings.warn(message, stacklevel=3)
 
     def __setattr__(self, name: str, value: object) -> None:
         value = self._option(name).checked(value)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import pytest
@@ -41,9 +42,15 @@ def test_a_bad_variable_is_named(environment: dict[str, str]) -> None:
         Sample(environment)
 
 
-def test_an_unknown_variable_is_reported() -> None:
+def test_a_misspelt_variable_is_reported() -> None:
     with pytest.warns(UserWarning, match="THUNK_LEVLE is set.*did you mean THUNK_LEVEL"):
         sample(THUNK_LEVLE="3")
+
+
+def test_a_variable_that_resembles_no_option_is_left_alone() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sample(THUNK_SOMETHING_ELSE="3")
 
 
 @pytest.mark.parametrize(
