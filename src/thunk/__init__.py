@@ -2,6 +2,7 @@
 
 from thunk import assembly as _assembly
 from thunk.autograd import modes as _modes
+from thunk.base.version import __version__
 from thunk.tensor.creation import from_numpy, tensor
 from thunk.tensor.tensor import Tensor
 
@@ -9,4 +10,4 @@ no_grad = _modes.no_grad
 enable_grad = _modes.enable_grad
 _assembly.publish(globals())
 
-__all__ = ["Tensor", "enable_grad", "from_numpy", "no_grad", "tensor"]
+__all__ = ["Tensor", "__version__", "enable_grad", "from_numpy", "no_grad", "tensor"]
