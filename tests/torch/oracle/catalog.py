@@ -33,7 +33,6 @@ REQUIRED_NAMES = {
     "log_normal": "Tensor.log_normal_",
     "normal.in_place": "Tensor.normal_",
     "uniform": "Tensor.uniform_",
-    "max_pool2d_with_indices_backward": "nn.functional.max_pool2d",
     "zero_": "Tensor.zero_",
     "resize_as_": "Tensor.resize_as_",
     "resize_": "Tensor.resize_",

@@ -15,9 +15,10 @@ from torch.testing._internal.common_utils import freeze_rng_state
 
 from .compare import WIDER, Mismatch, leaves
 from .convert import SkipSample, convert, is_tensor
-from .randomness import RANDOM, GAUGE
+from .outcome import Outcome
+from .randomness import GAUGE, RANDOM
 from .subject import MissingName, Subject, calls
-from .verdict import Case, Outcome, describe, judge_samples
+from .verdict import Case, Judge, describe, judge_samples
 
 SEED = 42
 OUT_SAMPLES = 6
@@ -38,8 +39,21 @@ def mode_of(case: Case) -> str:
     return "metadata" if case.entry.full_name in RANDOM else "values"
 
 
-def compare_call(case: Case, sample: Any, ours: Any, theirs: Any, notes: list[str]) -> Any:
-    """Both libraries run one sample: same result, or the same kind of exception."""
+def same_call(ours: Any, theirs: Any) -> Judge:
+    """A judge that compares one callable of each library on a sample as it stands."""
+
+    def judge(case: Case, sample: Any, notes: list[str]) -> None:
+        compare_call(case, sample, ours, theirs, notes)
+
+    return judge
+
+
+def compare_call(case: Case, sample: Any, ours: Any, theirs: Any,
+                 notes: list[str]) -> tuple[Any, Any] | None:
+    """Both libraries run one sample: same result, or the same kind of exception.
+
+    Out: the subject's arguments and its result; None when both refused.
+    """
     mine = case.arguments(sample, case.subject)
     reference = case.arguments(sample, case.torch_subject)
     expected, refusal = calls(seeded, case.torch_subject, theirs, reference)
@@ -103,7 +117,7 @@ def forward(case: Case) -> Outcome:
         samples = case.chosen(samples) + case.chosen(
             case.entry.samples(case.dtype, reference=True))
     return judge_samples(case, "forward", case.chosen(samples, _twice(case.most)),
-                         lambda c, s, n: compare_call(c, s, ours, c.entry.info.op, n) and None)
+                         same_call(ours, case.entry.info.op))
 
 
 def _twice(most: int | None) -> int | None:
@@ -125,7 +139,7 @@ def method(case: Case) -> Outcome:
     theirs = case.entry.info.method_variant
     ours = resolve(case, lambda: case.subject.rebind(theirs))
     return judge_samples(case, "method", case.chosen(case.entry.samples(case.dtype)),
-                         lambda c, s, n: compare_call(c, s, ours, theirs, n) and None)
+                         same_call(ours, theirs))
 
 
 def operator(case: Case) -> Outcome:

@@ -93,6 +93,7 @@ OUTSIDE = {
     "chalf": "complex32",
     "hash_tensor": "a checksum of raw bits, private to torch",
     "_softmax_backward_data": "internal backward kernel without a public name",
+    "max_pool2d_with_indices_backward": "internal kernel; public as the gradient of max_pool2d",
     "native_dropout_backward": "internal backward kernel without a public name",
     "_upsample_bilinear2d_aa": "internal kernel; public through interpolate(antialias=True)",
     "_batch_norm_with_update": "internal kernel; public through batch_norm",

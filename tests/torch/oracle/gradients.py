@@ -17,8 +17,9 @@ import torch
 from .checks import expect_refusal, resolve, seeded, widen
 from .compare import WIDER, Mismatch, leaves
 from .convert import SkipSample, collect_tensors, convert, is_tensor
+from .outcome import Outcome
 from .subject import Subject, calls
-from .verdict import Case, Outcome, judge_samples
+from .verdict import Case, judge_samples
 
 
 def gradient(case: Case) -> Outcome:

@@ -17,8 +17,9 @@ import torch
 from . import checks, gradients
 from .catalog import Entry, select
 from .families import FAMILIES
+from .outcome import FAIL, MISS, PASS, SKIP, Outcome
 from .subject import Subject
-from .verdict import FAIL, MISS, PASS, SKIP, Case, Outcome
+from .verdict import Case
 
 CHECKS = {
     "forward": checks.forward,

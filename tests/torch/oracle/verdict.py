@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -15,27 +15,8 @@ import torch
 from .catalog import Entry, Sample, spread
 from .compare import Comparison, Mismatch
 from .convert import SkipSample, convert
+from .outcome import FAIL, MISS, PASS, SKIP, Outcome
 from .subject import MissingName, Subject
-
-PASS, FAIL, MISS, SKIP = "pass", "fail", "miss", "skip"
-
-
-@dataclass
-class Outcome:
-    """The verdict of one check."""
-
-    entry: str
-    family: str
-    dtype: str
-    check: str
-    status: str
-    samples: int = 0
-    detail: str = ""
-    notes: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass

@@ -1,0 +1,61 @@
+"""The tests with torch as oracle: the operator oracle's table and floors close the run.
+
+In: the outcomes that test processes leave in a temporary folder. Out: the table on the terminal,
+and a failed run when a floor is not reached.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests.torch.oracle import report
+from tests.torch.oracle.outcome import Outcome
+
+RESULTS = "THUNK_ORACLE_RESULTS"
+WHOLE_RUN = 600  # entries seen; below it someone chose a few tests, and floors mean nothing
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The controlling process makes the folder; workers inherit its name."""
+    if RESULTS not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="oracle-")
+        os.environ[RESULTS] = folder.name
+        config.add_cleanup(folder.cleanup)
+
+
+def is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def results() -> list[Outcome]:
+    return report.read_results(Path(os.environ[RESULTS]))
+
+
+def floors_missed() -> list[str]:
+    outcomes = results()
+    seen = len({outcome.entry for outcome in outcomes})
+    return report.below_floor(outcomes) if seen >= WHOLE_RUN else []
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A run over the whole database fails below the floors."""
+    if is_worker(session.config):
+        return
+    short = floors_missed()
+    if short and exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    outcomes = results()
+    if not outcomes:
+        return
+    terminalreporter.section("operator oracle")
+    terminalreporter.write_line(report.table(outcomes))
+    terminalreporter.write_line(report.miss_list(outcomes))
+    for line in floors_missed():
+        terminalreporter.write_line(f"BELOW THE FLOOR {line}", red=True)
