@@ -59,6 +59,7 @@ check: $(VENV)/dev/$(STAMP)
 	$(DEV) -m ruff check .
 	$(DEV) -m mypy
 	$(DEV) tools/make_map.py --check
+	$(DEV) tools/make_operators.py --check
 	$(DEV) tools/check_links.py
 
 bench: $(VENV)/torch/$(STAMP)
@@ -66,6 +67,7 @@ bench: $(VENV)/torch/$(STAMP)
 
 docs: $(VENV)/dev/$(STAMP)
 	$(DEV) tools/make_map.py --write
+	$(DEV) tools/make_operators.py --write
 	$(DEV) tools/check_links.py
 
 clean:

@@ -1,4 +1,4 @@
-"""Settings shared by every test: the hypothesis profiles.
+"""Settings shared by every test: results are verified, hypothesis runs by profile.
 
 `ci`, the default, tries the same examples on every machine; `HYPOTHESIS_PROFILE=long` searches
 afresh, for longer.
@@ -7,6 +7,10 @@ afresh, for longer.
 import os
 
 from hypothesis import HealthCheck, settings
+
+# Every kernel's result is compared with what its shape rule promised. Set before thunk is
+# imported, and inherited by the processes that tests start.
+os.environ.setdefault("THUNK_VERIFY", "1")
 
 # Two cores shared by other processes make deadlines a coin toss; a derandomised run draws its
 # examples from each test's own name, so every machine tries the same ones.
