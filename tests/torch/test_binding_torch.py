@@ -18,8 +18,9 @@ torch = pytest.importorskip("torch")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402  (after the skip)
 
+from thunk.ir import coerce  # noqa: E402
 from thunk.ir.binding import Overloads, Style  # noqa: E402
-from thunk.ir.coerce import announce_class, bound_default  # noqa: E402
+from thunk.ir.coerce import bound_default  # noqa: E402
 from thunk.ir.schema import Schema, parse  # noqa: E402
 from thunk.types import dtype as dtypes  # noqa: E402
 from thunk.types import layout  # noqa: E402
@@ -114,7 +115,10 @@ class FakeGenerator:
     """Stands for a generator of random numbers."""
 
 
-announce_class("Generator", FakeGenerator)
+@pytest.fixture(autouse=True)
+def _generators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(coerce._classes, "Generator", FakeGenerator)
+
 
 TENSORS = {
     "t": torch.ones(2, 3), "i": torch.tensor(1), "z": torch.tensor(0), "b": torch.tensor(True),
