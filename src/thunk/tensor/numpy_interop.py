@@ -38,8 +38,10 @@ def array_from_object(
     try:
         whole = _whole_array(data, read_tensor)
         if whole is not None:
-            element = dtype or from_numpy_dtype(whole.dtype)
-            return cast_array(whole, element), element
+            own = from_numpy_dtype(whole.dtype)
+            # A copy keeps the layout, except that repeated elements get places of their own.
+            distinct = numpy.ascontiguousarray(whole) if 0 in whole.strides else whole
+            return cast_array(distinct, dtype or own), dtype or own
         if isinstance(data, _TEXT):
             raise _not_a_number(data)
         shape = _shape_of(data)
@@ -82,7 +84,7 @@ def _whole_array(data: Any, read_tensor: ReadTensor) -> NDArray[Any] | None:
     if is_tensor(data):
         return read_tensor(data)
     if isinstance(data, numpy.ndarray):
-        return data
+        return numpy.asarray(data)
     if hasattr(type(data), "__dlpack__"):
         return from_dlpack_object(data)
     return None
@@ -155,11 +157,18 @@ def _infer_items(sequence: Any, read_tensor: ReadTensor) -> dtype:
         if item is sequence:
             raise Mismatch("expected a sequence that does not contain itself", TypeError)
         element = _infer(item, read_tensor)
-        common = element if common is None else promote_types(common, element)
+        common = element if common is None else _promoted(common, element)
         if common is dtypes.complex128:
             break
     assert common is not None  # there are items
     return common
+
+
+def _promoted(first: dtype, second: dtype) -> dtype:
+    try:
+        return promote_types(first, second)
+    except RuntimeError as cause:
+        raise Mismatch(f"expected items of dtypes that promote: {cause}") from cause
 
 
 def _of_python(kind: type) -> dtype:
