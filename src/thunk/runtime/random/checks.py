@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -21,18 +22,18 @@ _WIDE_UNSIGNED = tuple(np.dtype(name) for name in ("uint16", "uint32", "uint64")
 _REALS = (BFLOAT16, *(np.dtype(name) for name in ("float16", "float32", "float64")))
 _BOOLS = (np.dtype(np.bool_),)
 
+SINGLE_OR_DOUBLE = frozenset(_REALS[-2:])
 REAL = frozenset(_REALS)
 INTEGER_OR_REAL = frozenset(_INTEGERS + _REALS)
 BOOL_INTEGER_OR_REAL = frozenset(_BOOLS + _INTEGERS + _REALS)
 ANY_BUT_COMPLEX = frozenset(_BOOLS + _INTEGERS + _WIDE_UNSIGNED + _REALS)
 
+_finfo: Any = ml_dtypes.finfo  # untyped; unlike NumPy's, it knows bfloat16
+_INFO = {dtype: _finfo(dtype) for dtype in _REALS}
 # Digits of the significand, the hidden one included.
-_SIGNIFICAND = {
-    np.dtype(np.float16): 11,
-    BFLOAT16: 8,
-    np.dtype(np.float32): 24,
-    np.dtype(np.float64): 53,
-}
+_SIGNIFICAND = {dtype: int(info.nmant) + 1 for dtype, info in _INFO.items()}
+_LARGEST = {dtype: float(info.max) for dtype, info in _INFO.items()}
+_SMALLEST = {dtype: float(info.smallest_normal) for dtype, info in _INFO.items()}
 
 
 def count_of(shape: Shape) -> int:
@@ -47,16 +48,12 @@ def significand_digits(dtype: np.dtype[Any]) -> int:
 
 def largest_finite(dtype: np.dtype[Any]) -> float:
     """The largest finite number of a floating-point type."""
-    if dtype == BFLOAT16:
-        return (2.0 - 2.0**-7) * 2.0**127
-    return float(np.finfo(dtype).max)
+    return _LARGEST[dtype]
 
 
 def smallest_normal(dtype: np.dtype[Any]) -> float:
     """The smallest positive normal number of a floating-point type."""
-    if dtype == BFLOAT16:
-        return 2.0**-126
-    return float(np.finfo(dtype).smallest_normal)
+    return _SMALLEST[dtype]
 
 
 def working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -78,7 +75,6 @@ def checked_dtype(
     return given
 
 
-def require(condition: bool, op: str, expected: str, got: str, fix: str) -> None:
-    """Raise PyTorch's RuntimeError for a bad argument, worded as this project does."""
-    if not condition:
-        raise RuntimeError(f"{op}: expected {expected}, got {got}; {fix}")
+def bad_argument(op: str, expected: str, got: object, fix: str) -> RuntimeError:
+    """PyTorch's exception for a bad argument, worded as this project does."""
+    return RuntimeError(f"{op}: expected {expected}, got {got}; {fix}")

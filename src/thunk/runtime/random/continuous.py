@@ -17,21 +17,21 @@ from thunk.runtime.random.box_muller import transform_pairs
 from thunk.runtime.random.checks import (
     REAL,
     Shape,
+    bad_argument,
     checked_dtype,
     count_of,
     largest_finite,
-    require,
     working_dtype,
 )
 from thunk.runtime.random.generator import Generator
 from thunk.runtime.random.rounding import (
-    Float32Array,
     Float64Array,
     convert,
     fused_multiply_add_double,
     fused_multiply_add_single,
     is_reduced,
 )
+from thunk.runtime.random.uniforms import standard_uniform_double, standard_uniform_single
 
 # From this many elements on, PyTorch fills contiguous tensors with normals in blocks.
 _BLOCK = 16
@@ -39,25 +39,6 @@ _COMPLEX_PARTS: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.float64),
 }
-
-
-def standard_uniform_single(generator: Generator, count: int) -> Float32Array:
-    """Multiples of 2**-24 in [0, 1), one word each."""
-    words = generator.draw32(count)
-    words &= np.uint32(0xFFFFFF)
-    # Signed integers convert faster, and these are below 2**24.
-    samples = words.view(np.int32).astype(np.float32)
-    samples *= np.float32(2.0**-24)
-    return samples
-
-
-def standard_uniform_double(generator: Generator, count: int) -> Float64Array:
-    """Multiples of 2**-53 in [0, 1), two words each."""
-    pairs = generator.draw64(count)
-    pairs &= np.uint64(2**53 - 1)
-    samples = pairs.view(np.int64).astype(np.float64)
-    samples *= 2.0**-53
-    return samples
 
 
 def uniform(
@@ -89,34 +70,31 @@ def uniform(
     if low != 0 or high != 1 or is_reduced(real):
         # Rounding may reach the excluded upper bound; PyTorch puts the lower one there.
         ends = convert(np.array([low, high]), real)
-        result[result == ends[1]] = ends[0]
+        at_upper_bound = result == ends[1]
+        if at_upper_bound.any():
+            result[at_upper_bound] = ends[0]
     return result.reshape(tuple(shape))
 
 
 def _check_uniform_bounds(dtype: np.dtype[Any], low: float, high: float) -> None:
     limit = largest_finite(dtype)
     for name, value in (("from", low), ("to", high)):
-        require(
-            -limit <= value <= limit,
+        if not (-limit <= value <= limit):
+            raise bad_argument(
+                "uniform_",
+                f"'{name}' within the range of {dtype.name}",
+                str(value),
+                "choose finite bounds or a wider dtype",
+            )
+    if not (low <= high):
+        raise bad_argument("uniform_", "from <= to", f"from={low} and to={high}", "swap the bounds")
+    if not (high - low <= limit):
+        raise bad_argument(
             "uniform_",
-            f"'{name}' within the range of {dtype.name}",
-            str(value),
-            "choose finite bounds or a wider dtype",
+            f"to - from within the range of {dtype.name}",
+            f"from={low} and to={high}",
+            "narrow the interval or use a wider dtype",
         )
-    require(
-        low <= high,
-        "uniform_",
-        "from <= to",
-        f"from={low} and to={high}",
-        "swap the bounds",
-    )
-    require(
-        high - low <= limit,
-        "uniform_",
-        f"to - from within the range of {dtype.name}",
-        f"from={low} and to={high}",
-        "narrow the interval or use a wider dtype",
-    )
 
 
 def normal(
@@ -140,11 +118,11 @@ def normal(
         flat = normal(generator, (2 * count_of(shape),), parts, mean, halved, contiguous=contiguous)
         return flat.view(dtype).reshape(tuple(shape))
     real = checked_dtype("normal_", dtype, REAL, count_of(shape))
-    require(std >= 0, "normal_", "std >= 0", str(std), "pass a standard deviation")
+    if not (std >= 0):
+        raise bad_argument("normal_", "std >= 0", str(std), "pass a standard deviation")
     count = count_of(shape)
     if count >= _BLOCK and contiguous:
-        with generator.lock:
-            flat = _block_normals(generator, count, real, mean, std)
+        flat = _block_normals(generator, count, real, mean, std)
     else:
         flat = convert(sequential_normals(generator, count, mean, std), real)
     return flat.reshape(tuple(shape))
@@ -156,14 +134,16 @@ def _block_normals(
     """Blocks of 16: eight first and eight second halves of pairs. The last block is drawn anew so
     that it ends with the array. 16-bit types skip the draws that this overwrites."""
     whole = count - count % _BLOCK
-    work = working_dtype(dtype)
-    result = np.empty(count, dtype)
+    anew = 0 if whole == count else _BLOCK
     drawn = whole if is_reduced(dtype) else count
-    uniforms = _standard_uniform(generator, drawn, work)[:whole]
-    result[:whole] = convert(_transform_blocks(uniforms, mean, std), dtype)
-    if whole != count:
-        uniforms = _standard_uniform(generator, _BLOCK, work)
-        result[count - _BLOCK :] = convert(_transform_blocks(uniforms, mean, std), dtype)
+    uniforms = _standard_uniform(generator, drawn + anew, working_dtype(dtype))
+    if anew:
+        uniforms = np.concatenate([uniforms[:whole], uniforms[drawn:]])
+    normals = convert(_transform_blocks(uniforms, mean, std), dtype)
+    if not anew:
+        return normals
+    result = normals[:count]
+    result[count - _BLOCK :] = normals[whole:].copy()
     return result
 
 
@@ -218,7 +198,8 @@ def exponential(
 ) -> npt.NDArray[Any]:
     """`exponential_`."""
     real = _continuous_dtype("exponential_", dtype, count_of(shape))
-    require(rate > 0, "exponential_", "lambda > 0", str(rate), "pass a positive rate")
+    if not (rate > 0):
+        raise bad_argument("exponential_", "lambda > 0", str(rate), "pass a positive rate")
     uniforms = standard_uniform_double(generator, count_of(shape))
     samples = (-1.0 / rate) * libm.log1p(-uniforms)
     return convert(samples, real).reshape(tuple(shape))
@@ -232,7 +213,8 @@ def cauchy(
     sigma: float = 1.0,
 ) -> npt.NDArray[Any]:
     """`cauchy_`."""
-    require(sigma > 0, "cauchy_", "sigma > 0", str(sigma), "pass a positive scale")
+    if not (sigma > 0):
+        raise bad_argument("cauchy_", "sigma > 0", str(sigma), "pass a positive scale")
     real = _continuous_dtype("cauchy_", dtype, 1)
     uniforms = standard_uniform_double(generator, count_of(shape))
     tangents = libm.tan(math.pi * (uniforms - 0.5))
@@ -248,7 +230,8 @@ def log_normal(
     std: float = 2.0,
 ) -> npt.NDArray[Any]:
     """`log_normal_`, always one number after the other."""
-    require(std > 0, "log_normal_", "std > 0", str(std), "pass a positive standard deviation")
+    if not (std > 0):
+        raise bad_argument("log_normal_", "std > 0", str(std), "pass a positive standard deviation")
     real = checked_dtype("log_normal_", dtype, REAL, count_of(shape))
     normals = sequential_normals(generator, count_of(shape), mean, std)
     return convert(libm.exp(normals), real).reshape(tuple(shape))
@@ -256,11 +239,6 @@ def log_normal(
 
 def _continuous_dtype(op: str, dtype: npt.DTypeLike, count: int) -> np.dtype[Any]:
     given = np.dtype(dtype)
-    require(
-        count == 0 or given in REAL,
-        op,
-        "a floating-point dtype",
-        given.name,
-        "sample in float32 or float64",
-    )
+    if count > 0 and given not in REAL:
+        raise bad_argument(op, "a floating-point dtype", given.name, "sample in float32 or float64")
     return given

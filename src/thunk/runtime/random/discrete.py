@@ -1,4 +1,4 @@
-"""Discrete distributions and permutations: a generator and parameters enter, samples leave.
+"""Integers and discrete distributions: a generator and parameters enter, samples leave.
 
 Invariant: the samples have PyTorch's bits and the generator ends in PyTorch's state. Arrays are
 C-contiguous; fill_order.py says how to fill other layouts.
@@ -20,20 +20,18 @@ from thunk.runtime.random.checks import (
     INTEGER_OR_REAL,
     REAL,
     Shape,
+    bad_argument,
     checked_dtype,
     count_of,
     largest_finite,
-    require,
     significand_digits,
 )
-from thunk.runtime.random.continuous import standard_uniform_double, standard_uniform_single
 from thunk.runtime.random.generator import Generator
 from thunk.runtime.random.rounding import BFLOAT16, convert, is_reduced
+from thunk.runtime.random.uniforms import standard_uniform_double, standard_uniform_single
 
 # From this width on, an integer takes 64 random bits (below, the modulo's skew is under 7%).
 _WIDE_RANGE = 2**28
-# From this length on, a permutation is drawn by another algorithm.
-_LONG_PERMUTATION = (2**32 - 1) // 20
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _FULL_RANGE = frozenset((np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32), BFLOAT16))
 _SIGNED_RANGE = INTEGER_OR_REAL - {np.dtype(np.float16)}
@@ -73,33 +71,34 @@ def randint(
     target = np.dtype(dtype)
     if high is None and low == _INT64_MIN:
         return _full_range(generator, shape, target)
-    require(
-        target in ANY_BUT_COMPLEX,
-        "random_",
-        "an integer, floating-point or boolean dtype",
-        target.name,
-        "sample in one of these and convert",
-    )
-    if high is None:
-        require(
-            target != np.uint64,
+    if target not in ANY_BUT_COMPLEX:
+        raise bad_argument(
             "random_",
-            "'to' for uint64, whose maximum no signed bound can name",
-            "None",
-            "pass 'to'",
+            "an integer, floating-point or boolean dtype",
+            target.name,
+            "sample in one of these and convert",
         )
+    if high is None:
+        if target == np.uint64:
+            raise bad_argument(
+                "random_",
+                "'to' for uint64, whose maximum no signed bound can name",
+                "None",
+                "pass 'to'",
+            )
         last = _largest_integer(target)
     else:
-        require(low < high, "random_", "from < to", f"from={low} and to={high}", "swap them")
+        if low >= high:
+            raise bad_argument("random_", "from < to", f"from={low} and to={high}", "swap them")
         if target in REAL:
             low, high = _representable_bounds(low, high, target)
-            require(
-                low < high,
-                "random_",
-                f"from < to after rounding to {target.name}",
-                f"from={low} and to={high}",
-                "widen the interval or use a wider dtype",
-            )
+            if low >= high:
+                raise bad_argument(
+                    "random_",
+                    f"from < to after rounding to {target.name}",
+                    f"from={low} and to={high}",
+                    "widen the interval or use a wider dtype",
+                )
         last = high - 1
     _check_integer_bounds(low, last, target)
     width = last - low + 1
@@ -120,9 +119,8 @@ def randint(
 def _full_range(generator: Generator, shape: Shape, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     count = count_of(shape)
     checked_dtype("random_", dtype, _SIGNED_RANGE, count)
-    if count > 0:
-        require(
-            dtype in _FULL_RANGE,
+    if count > 0 and dtype not in _FULL_RANGE:
+        raise bad_argument(
             "random_",
             "int64, float64, float32 or bfloat16 for the range of all 64-bit integers",
             dtype.name,
@@ -171,13 +169,13 @@ def _check_integer_bounds(low: int, last: int, dtype: np.dtype[Any]) -> None:
     else:
         minimum, maximum = int(np.iinfo(dtype).min), min(int(np.iinfo(dtype).max), _INT64_MAX)
     for name, value in (("from", low), ("to - 1", last)):
-        require(
-            minimum <= value <= maximum,
-            "random_",
-            f"'{name}' within the range of {dtype.name}",
-            str(value),
-            "choose bounds that the dtype can hold",
-        )
+        if not (minimum <= value <= maximum):
+            raise bad_argument(
+                "random_",
+                f"'{name}' within the range of {dtype.name}",
+                str(value),
+                "choose bounds that the dtype can hold",
+            )
         if dtype in REAL and abs(value) > 2 ** significand_digits(dtype):
             digits = significand_digits(dtype)
             warnings.warn(
@@ -192,13 +190,8 @@ def bernoulli(
     generator: Generator, shape: Shape, dtype: npt.DTypeLike, probability: float = 0.5
 ) -> npt.NDArray[Any]:
     """`bernoulli_(p)` with a number, and dropout's mask: double precision whatever the dtype."""
-    require(
-        0 <= probability <= 1,
-        "bernoulli_",
-        "0 <= p <= 1",
-        str(probability),
-        "pass a probability",
-    )
+    if not (0 <= probability <= 1):
+        raise bad_argument("bernoulli_", "0 <= p <= 1", str(probability), "pass a probability")
     target = checked_dtype("bernoulli_", dtype, BOOL_INTEGER_OR_REAL, count_of(shape))
     hits = standard_uniform_double(generator, count_of(shape)) < probability
     return hits.astype(target).reshape(tuple(shape))
@@ -233,66 +226,11 @@ def geometric(
     generator: Generator, shape: Shape, dtype: npt.DTypeLike, probability: float
 ) -> npt.NDArray[Any]:
     """`geometric_`: the number of trials up to the first success."""
-    require(
-        0 < probability < 1,
-        "geometric_",
-        "0 < p < 1",
-        str(probability),
-        "pass a probability inside this interval",
-    )
+    if not (0 < probability < 1):
+        raise bad_argument(
+            "geometric_", "0 < p < 1", str(probability), "pass a probability inside this interval"
+        )
     target = checked_dtype("geometric_", dtype, INTEGER_OR_REAL, count_of(shape))
     uniforms = standard_uniform_double(generator, count_of(shape))
     trials = np.ceil(libm.log(uniforms) / math.log1p(-probability))
     return convert(trials, target).reshape(tuple(shape))
-
-
-def randperm(
-    generator: Generator, length: int, dtype: npt.DTypeLike = np.int64
-) -> npt.NDArray[Any]:
-    """`randperm`: a permutation of 0..length-1."""
-    require(
-        length >= 0, "randperm", "n >= 0", str(length), "pass the number of elements to permute"
-    )
-    target = np.dtype(dtype)
-    if target in REAL:
-        # PyTorch sets no limit for bfloat16: numbers from 257 on are rounded.
-        largest = 2 ** significand_digits(target) + 1 if target != BFLOAT16 else _INT64_MAX
-    elif target in INTEGER_OR_REAL:
-        largest = int(np.iinfo(target).max) + 1
-    else:
-        checked_dtype("randperm", target, INTEGER_OR_REAL, 1)
-    require(
-        length <= largest,
-        "randperm",
-        f"n <= {largest} for {target.name}",
-        str(length),
-        "use a wider dtype",
-    )
-    if length >= _LONG_PERMUTATION:
-        order = _inside_out_shuffle(generator, length)
-    else:
-        order = _forward_shuffle(generator, length)
-    return convert(order, target)
-
-
-def _forward_shuffle(generator: Generator, length: int) -> npt.NDArray[np.int64]:
-    """Each place in turn is exchanged with itself or a later one."""
-    swaps = max(length - 1, 0)
-    places = np.arange(swaps, dtype=np.uint32)
-    partners = generator.draw32(swaps) % (np.uint32(length) - places) + places
-    order = list(range(length))
-    for place, partner in enumerate(partners.tolist()):
-        order[place], order[partner] = order[partner], order[place]
-    return np.array(order, dtype=np.int64)
-
-
-def _inside_out_shuffle(generator: Generator, length: int) -> npt.NDArray[np.int64]:
-    """Each new element goes to a drawn place, whose old element moves to the end."""
-    sizes = np.arange(1, length + 1, dtype=np.uint64)
-    places = (generator.draw64(length) % sizes).astype(np.int64)
-    order = np.empty(length, dtype=np.int64)
-    for element in range(length):
-        place = places[element]
-        order[element] = order[place]
-        order[place] = element
-    return order

@@ -91,8 +91,7 @@ class Generator:
         self.next_double_sample: float | None = None
         self._next_float_sample: float | None = None
         self._twister = np.random.MT19937(0)
-        # RandomState's streams are frozen by NumPy's compatibility policy.
-        self._stream = np.random.RandomState(self._twister)
+        self._seeder = np.random.RandomState(self._twister)
         self._seed = DEFAULT_SEED
         self._next_when_exhausted = 0
         self.manual_seed(DEFAULT_SEED)
@@ -102,7 +101,7 @@ class Generator:
         checked = checked_seed(seed)
         with self.lock:
             self._seed = checked
-            self._stream.seed(checked & 0xFFFFFFFF)
+            self._seeder.seed(checked & 0xFFFFFFFF)
             self._next_when_exhausted = 0
             self.next_double_sample = None
             self._next_float_sample = None
@@ -179,18 +178,21 @@ class Generator:
 
     def draw32(self, count: int) -> UInt32Array:
         """The next `count` words of the stream."""
-        with self.lock:
-            if count > 0:
-                self._next_when_exhausted = _WORDS
-            return self._stream.randint(0, 2**32, size=count, dtype=np.uint32)
+        return self._draw(count).astype(np.uint32)
 
     def draw64(self, count: int) -> UInt64Array:
         """The next `count` pairs of words; the first word of a pair is the high half."""
-        words = self.draw32(2 * count)
-        pairs = words[0::2].astype(np.uint64)
-        pairs <<= np.uint64(32)
+        words = self._draw(2 * count)
+        pairs = words[0::2] << np.uint64(32)
         pairs |= words[1::2]
         return pairs
+
+    def _draw(self, count: int) -> UInt64Array:
+        with self.lock:
+            if count > 0:
+                self._next_when_exhausted = _WORDS
+            words: UInt64Array = self._twister.random_raw(count)
+            return words
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Generator, (self.device,), self.get_state().tobytes()

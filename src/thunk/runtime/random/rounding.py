@@ -23,6 +23,10 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # overflow and underflow, given samples between 2**-64 and 2**64.
 _SAFE_LOW, _SAFE_HIGH = 2.0**-800, 2.0**800
 _SPLITTER = 2.0**27 + 1.0
+_SMALLEST_NORMAL_SINGLE = 2.0**-126
+
+# Elements handled at a time: their intermediate arrays stay in the processor's cache.
+_CHUNK = 8192
 
 
 def is_reduced(dtype: npt.DTypeLike) -> bool:
@@ -46,10 +50,24 @@ def fused_multiply_add_single(values: Float32Array, factor: float, addend: float
             return values + offset
         if offset == 0:
             return _add_to_zeros(values * scale, offset)
-        # The product is exact in float64; the sum is made odd so that the second rounding (to
-        # float32) cannot fall on a tie that the first one created.
-        product = values.astype(np.float64) * np.float64(scale)
-        return _sum_to_odd(product, np.float64(offset)).astype(np.float32)
+        result = np.empty_like(values)
+        for start in range(0, values.size, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            result[chunk] = _fused_single(values[chunk], float(scale), float(offset))
+    return result
+
+
+def _fused_single(values: Float32Array, factor: float, addend: float) -> Float32Array:
+    product = values.astype(np.float64)
+    product *= factor  # exact
+    total = product + addend
+    # The second rounding, to float32, goes wrong only on a tie that the first one created. Ties are
+    # rare, and lie elsewhere among the subnormal numbers.
+    tie = (total.view(np.int64) & 0x1FFFFFFF) == 0x10000000
+    tie |= np.abs(total) < _SMALLEST_NORMAL_SINGLE
+    if tie.any():
+        total[tie] = _sum_to_odd(product[tie], np.float64(addend))
+    return total.astype(np.float32)
 
 
 def fused_multiply_add_double(values: Float64Array, factor: float, addend: float) -> Float64Array:
