@@ -11,13 +11,10 @@ import thunk.autograd.install
 import thunk.backends.reference.rules
 import thunk.ops.families
 import thunk.tensor.methods  # noqa: F401
-from thunk.ops.registry import all_packets
+from thunk.ops.public import public_functions
 
 
 def publish(names: dict[str, Any]) -> None:
     """Enter the top-level functions into `names`."""
-    for packet in all_packets():
-        if packet.namespace == "aten" and any(
-            "function" in op.variants and not op.module for op in packet.overloads
-        ):
-            names.setdefault(packet.name, packet)
+    for name, packet in public_functions().items():
+        names.setdefault(name, packet)

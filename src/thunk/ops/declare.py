@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from thunk.dispatch.call import call
 from thunk.dispatch.keys import DispatchKey
 from thunk.dispatch.registry import registry
 from thunk.ir.opdef import Formula, GradientRule, MissingGradient, NoGradient, OpDef, gradients
 from thunk.ir.schema import Schema, parse
-from thunk.ops.registry import add_op, all_ops
+from thunk.ops.registry import add_op, all_ops, find_packet
 
 Subscriber = Callable[[OpDef], None]
 _subscribers: list[Subscriber] = []
@@ -48,7 +50,8 @@ def declare(
 ) -> OpDef:
     """Declare one operator overload.
 
-    `variants` lists what users call: "function", "method", "inplace", "out". `module` is the
+    `variants` lists what users call: "function", "method", "inplace", "out", "property", and
+    "variadic" where a function takes its list of tensors in a row too. `module` is the
     public home of the function ("nn", "linalg", "fft", "special"; "" for the top level).
     `numbers` names tensor arguments that also take Python numbers; `static` names scalars whose
     value changes the graph. An operator with `decompose` and no `vjp` is composite: autograd
@@ -89,6 +92,41 @@ def composite(schema: str, **facts: Any) -> Callable[[Callable[..., Any]], OpDef
         return declare(schema, doc=doc, decompose=function, **facts)
 
     return decorate
+
+
+def alias(name: str, of: str, *, module: str | None = None, variants: str | None = None) -> None:
+    """Declare `name` as another name of every overload of `of`.
+
+    `module` and `variants` are those of the original unless given.
+    """
+    packet = find_packet(of)
+    if packet is None:
+        raise ValueError(f"alias {name}: expected a declared operator, got {of!r}")
+    for op in [each for each in packet.overloads if each.functional is None]:
+        forms = op.variants if variants is None else frozenset(variants.split())
+        other = replace(
+            op,
+            schema=replace(op.schema, name=name),
+            doc=f"Another name of `{of}`.",
+            gradient=None,
+            decompose=_forward_to(op),
+            view=False,
+            variants=forms,
+            module=op.module if module is None else module,
+            where=_caller(),
+        )
+        _publish(other)
+        if "inplace" in forms:
+            _publish(replace(derive_inplace(other), functional=op))
+        if "out" in forms:
+            _publish(replace(derive_out(other), functional=op))
+
+
+def _forward_to(op: OpDef) -> Callable[..., Any]:
+    def forward(*args: Any, **named: Any) -> Any:
+        return call(op, (*args, *named.values()))
+
+    return forward
 
 
 def derive_inplace(op: OpDef) -> OpDef:
