@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Sequence
 from typing import Any
 
+from thunk.autograd.anomaly import explain
 from thunk.autograd.edges import AccumulateGrad, edge_of, run_tensor_hooks
 from thunk.autograd.meta import Edge
 from thunk.autograd.node import Grads, Node
@@ -116,8 +117,7 @@ class Pass:
         try:
             results = node.apply(grads)
         except Exception as error:
-            if node.trace is not None:
-                error.add_note(f"the forward call of {node.name()} was:\n{node.trace}")
+            explain(error, node)
             raise
         if state.anomaly and state.anomaly_checks_nan:
             _check_nan(node, results)
@@ -153,8 +153,7 @@ def _check_nan(node: Node, results: Grads) -> None:
             error = RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {index}th output."
             )
-            if node.trace is not None:
-                error.add_note(f"the forward call of {node.name()} was:\n{node.trace}")
+            explain(error, node)
             raise error
 
 

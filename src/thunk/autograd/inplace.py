@@ -34,7 +34,7 @@ def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     check_writable(op.name, target, recording)
     source = target
     own_name = functional.schema.arguments[0].name
-    if recording and own_name in functional.saved:
+    if recording and (own_name in functional.saved or functional.is_composite):
         source = _snapshot(target)
     result = call(functional, (source, *args[1:]))
     assign(op.name, target, result)
@@ -109,6 +109,11 @@ def assign(name: str, target: TensorBase, result: Any) -> None:
         return
     if isinstance(edge.node, OpNode):
         _results_live_in(edge.node, target)
+    rebind(target, edge)
+
+
+def rebind(target: TensorBase, edge: Edge) -> None:
+    """Make `edge` the history of `target`; a view hands it on to its base."""
     history = history_of(target)
     if history.base is None:
         set_history(target, edge.node, edge.index)

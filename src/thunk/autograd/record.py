@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.autograd.anomaly import user_stack
 from thunk.autograd.edges import edge_of
 from thunk.autograd.fit import fit
 from thunk.autograd.meta import Edge, requires_grad
@@ -190,7 +191,6 @@ def autograd_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     wanted = state.grad_enabled and not isinstance(op.gradient, NoGradient)
     if not wanted or not any(requires_grad(tensor) for tensor in tensors_in(args)):
         return redispatch(op, below, args)
-    saved_version_args = args
     result = redispatch(op, below, args)
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     differentiable = [
@@ -198,24 +198,18 @@ def autograd_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     ]
     if not any(differentiable):
         return result
-    node = OpNode(op, saved_version_args, [
+    node = OpNode(op, args, [
         each._spec if isinstance(each, TensorBase) else each for each in results
     ])  # fmt: skip
     if not any(node.edges):
         return result
     if state.anomaly:
-        node.trace = _traceback()
+        node.trace = user_stack()
     node.save(args, results)
     for index, (each, flag) in enumerate(zip(results, differentiable, strict=True)):
         if flag:
             set_history(each, node, index)
     return result
-
-
-def _traceback() -> str:
-    import traceback
-
-    return "".join(traceback.format_stack()[:-3])
 
 
 def _save(value: Any) -> Any:

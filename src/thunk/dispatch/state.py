@@ -20,7 +20,6 @@ class State(threading.local):
 
     def __init__(self) -> None:
         self.grad_enabled = True
-        self.inference = False
         self.anomaly = False
         self.anomaly_checks_nan = True
         self.include = _NOTHING
@@ -30,6 +29,7 @@ class State(threading.local):
         self.function_modes: list[Any] = []
         self.dispatch_modes: list[Any] = []
         self.saved_tensor_hooks: list[Any] = []
+        self.saved_hooks_disabled: str | None = None
 
 
 state = State()

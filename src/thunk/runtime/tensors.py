@@ -5,6 +5,7 @@ Invariant: the public `Tensor` class announces itself once; everything below it 
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy
@@ -12,9 +13,19 @@ import numpy
 from thunk.runtime.storage import Storage, adopt, array_of, storage_for
 from thunk.types.dtype import from_numpy_dtype
 from thunk.types.spec import TensorSpec
-from thunk.types.tensor_base import TensorBase, VersionCounter
+from thunk.types.tensor_base import InferenceCounter, TensorBase, VersionCounter
 
 _tensor_class: list[type[TensorBase]] = []
+
+
+class _Birth(threading.local):
+    """How tensors of this thread are born."""
+
+    def __init__(self) -> None:
+        self.inference = False
+
+
+birth = _Birth()
 
 
 def announce_tensor_class(cls: type[TensorBase]) -> None:
@@ -28,7 +39,9 @@ def new_tensor(storage: Storage, spec: TensorSpec, versions: VersionCounter | No
     tensor = cls.__new__(cls)
     tensor._spec = spec
     tensor._storage = storage
-    tensor._versions = VersionCounter() if versions is None else versions
+    if versions is None:
+        versions = InferenceCounter() if birth.inference else VersionCounter()
+    tensor._versions = versions
     tensor._history = None
     return tensor
 

@@ -21,6 +21,12 @@ class VersionCounter:
         self.value = 0
 
 
+class InferenceCounter(VersionCounter):
+    """The counter of a tensor born in inference mode: it tracks nothing and marks the tensor."""
+
+    __slots__ = ()
+
+
 class TensorBase:
     """A window (`_spec`) into a storage, its write counter and, if it has any, its history."""
 
