@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from thunk.base.errors import Mismatch
 from thunk.dispatch.keys import DispatchKey, KeySet, autograd_key_of
 from thunk.dispatch.registry import registry
 from thunk.dispatch.state import state
@@ -78,4 +79,7 @@ def redispatch(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         argument.name: value
         for argument, value in zip(op.schema.arguments[split:], args[split:], strict=True)
     }
-    return kernel.function(*args[:split], **named)
+    try:
+        return kernel.function(*args[:split], **named)
+    except Mismatch as mismatch:  # a composite's own check
+        raise mismatch.named(op.name) from None

@@ -13,21 +13,33 @@ from thunk.dispatch.call import call
 from thunk.ir.binding import resolve
 from thunk.ir.opdef import OpDef
 from thunk.ir.returns import named_result
+from thunk.types.tensor_base import is_tensor
 
 
 class Packet:
     """All overloads of one name; calling it picks the overload that fits."""
 
-    __slots__ = ("__dict__", "name", "namespace", "overloads")
+    __slots__ = ("__dict__", "name", "namespace", "overloads", "variadic")
 
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace = namespace
         self.name = name
         self.overloads: list[OpDef] = []
+        self.variadic = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.variadic and args:
+            args = self._gathered(args)
         op, bound = resolve(self.name, self.overloads, args, kwargs)
         return named_result(op.schema, call(op, bound))
+
+    def _gathered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Tensors in a row made the one list that the operator takes."""
+        if not all(is_tensor(each) for each in args):
+            return args
+        first = [op.schema.arguments[0].type for op in self.overloads]
+        single = len(args) == 1 and any(not each.is_list for each in first)
+        return args if single else (args,)
 
     def method(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call `args[0].name(*args[1:], **kwargs)`."""
@@ -66,6 +78,7 @@ def add_op(op: OpDef) -> None:
     if packet is None:
         packet = _packets[key] = Packet(*key)
     packet.overloads.append(op)
+    packet.variadic = packet.variadic or "variadic" in op.variants
 
 
 def remove_op(op: OpDef) -> None:

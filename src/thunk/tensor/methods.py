@@ -28,12 +28,34 @@ def _make_method(packet: Packet) -> Callable[..., Any]:
     return method
 
 
+# What Python calls the attributes whose operators have longer names.
+_ATTRIBUTES = {"numpy_T": "T", "matrix_H": "H"}
+_WRITABLE = frozenset({"real", "imag"})
+
+
+def _make_property(packet: Packet) -> property:
+    def read(self: Any) -> Any:
+        return packet.method((self,), {})
+
+    def write(self: Any, value: Any) -> None:
+        part = packet.method((self,), {})
+        part.copy_(value) if isinstance(value, TensorBase) else part.fill_(value)
+
+    writable = packet.name in _WRITABLE
+    return property(read, write if writable else None, doc=packet.overloads[0].doc)
+
+
 def _attach(op: OpDef) -> None:
-    if "method" not in op.variants or op.schema.namespace != "aten":
-        return
     packet = find_packet(op.schema.name)
-    if packet is not None and op.schema.name not in Tensor.__dict__:
-        setattr(Tensor, op.schema.name, _make_method(packet))
+    if packet is None or op.schema.namespace != "aten":
+        return
+    name = _ATTRIBUTES.get(op.schema.name, op.schema.name)
+    if name in Tensor.__dict__:
+        return
+    if "method" in op.variants:
+        setattr(Tensor, name, _make_method(packet))
+    elif "property" in op.variants:
+        setattr(Tensor, name, _make_property(packet))
 
 
 subscribe(_attach)
