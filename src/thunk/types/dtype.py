@@ -1,24 +1,25 @@
 """Enters: nothing. Leaves: one singleton per element type, with its NumPy counterpart.
 
-Invariant: dtypes compare by identity; `name` is unique; aliases (`float`, `long`) are the same object.
+Invariant: dtypes compare by identity; `name` is unique; aliases (`float`, `long`) are one object.
 """
 
 from __future__ import annotations
 
-import numpy
+from typing import ClassVar
 
 import ml_dtypes
+import numpy
 
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
 
 
-class dtype:  # noqa: N801  (PyTorch's name)
+class dtype:
     """Element type of a tensor."""
 
     __slots__ = ("category", "is_signed", "itemsize", "name", "numpy")
 
-    _by_name: dict[str, dtype] = {}
-    _by_numpy: dict[numpy.dtype, dtype] = {}
+    _by_name: ClassVar[dict[str, dtype]] = {}
+    _by_numpy: ClassVar[dict[numpy.dtype, dtype]] = {}
 
     name: str
     numpy: numpy.dtype
@@ -28,7 +29,8 @@ class dtype:  # noqa: N801  (PyTorch's name)
 
     def __init__(self, name: str, numpy_type: object, category: int, is_signed: bool) -> None:
         self.name = name
-        self.numpy = numpy.dtype(numpy_type)  # type: ignore[call-overload]  # ml_dtypes scalar types
+        found: numpy.dtype = numpy.dtype(numpy_type)  # type: ignore[call-overload]  # ml_dtypes
+        self.numpy = found
         self.itemsize = self.numpy.itemsize
         self.category = category
         self.is_signed = is_signed
