@@ -49,7 +49,8 @@ def test_the_page_tells_the_truth(page: Path) -> None:
     assert done.returncode == 0, done.stderr
     for (code, expected), printed in zip(blocks, json.loads(done.stdout), strict=True):
         if expected is not None:
-            assert printed.strip("\n") == expected.strip("\n"), f"in the block that begins {code.splitlines()[0]!r}"
+            first = code.splitlines()[0]
+            assert printed.strip("\n") == expected.strip("\n"), f"in the block of {first!r}"
 
 
 def test_the_readme_shows_an_example() -> None:
