@@ -60,12 +60,16 @@ class Row:
         if isinstance(items, numpy.ndarray):
             if self._takes_whole(items):
                 return cast_array(items, self._element)
-        elif _QUICK[self._element.category].issuperset(map(type, items)):
+        elif self.is_quick(items):
             return self._stored(items, position)
         numbers = [
             self._number(item, text_of((*position, index))) for index, item in enumerate(items)
         ]
         return self._stored(numbers, position)
+
+    def is_quick(self, items: Any) -> bool:
+        """Whether NumPy converts all `items` as C would, without looking at each."""
+        return _QUICK[self._element.category].issuperset(map(type, items))
 
     def _takes_whole(self, items: NDArray[Any]) -> bool:
         """Whether converting an array at once does what converting its items would."""

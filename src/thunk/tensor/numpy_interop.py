@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy
@@ -25,6 +26,7 @@ from thunk.types.tensor_base import is_tensor
 _NUMPY_MAX_DIMENSIONS = 64
 _TEXT = (str, bytes)
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+_PLAIN_SEQUENCES = frozenset({list, tuple})
 
 
 def array_from_object(
@@ -152,6 +154,10 @@ def _infer_items(sequence: Any, read_tensor: ReadTensor) -> dtype:
         return get_default_dtype()
     if kinds <= _PYTHON_NUMBERS:
         return reduce(promote_types, map(_of_python, kinds))
+    if kinds <= _PLAIN_SEQUENCES:
+        inner = set(map(type, chain.from_iterable(items)))
+        if inner <= _PYTHON_NUMBERS and all(items):
+            return reduce(promote_types, map(_of_python, inner))
     common: dtype | None = None
     for item in items:
         if item is sequence:
@@ -206,8 +212,28 @@ class _Filler:
             self._flat[self._next : self._next + length] = self._row.converted(items, position)
             self._next += length
             return
+        if depth == len(self._shape) - 2 and self._fill_rows(items, position):
+            return
         for index, item in enumerate(items):
             self.fill(item, depth + 1, (*position, index))
+
+    def _fill_rows(self, rows: Any, position: Position) -> bool:
+        """Store many rows of Python numbers at once; tells whether it did."""
+        if not _PLAIN_SEQUENCES.issuperset(map(type, rows)):
+            return False
+        if set(map(len, rows)) != {self._shape[-1]}:
+            return False
+        items = list(chain.from_iterable(rows))
+        if not self._row.is_quick(items):
+            return False
+        try:
+            stored = self._row.converted(items, position)
+        except Mismatch:
+            # Row by row, the complaint names the position.
+            return False
+        self._flat[self._next : self._next + len(items)] = stored
+        self._next += len(items)
+        return True
 
     def _items(self, node: Any, position: Position) -> Any:
         if isinstance(node, (list, tuple)):
