@@ -35,7 +35,8 @@ def finish_outputs(ctx: Any, inputs: list[Any], outputs: list[Any], recording: b
     ctx.output_count = len(outputs)
     finished = []
     for index, output in enumerate(outputs):
-        if not isinstance(output, TensorBase) or not output._spec.dtype.is_inexact or id(output) in constant:
+        plain = not isinstance(output, TensorBase) or not output._spec.dtype.is_inexact
+        if plain or id(output) in constant:
             finished.append(output)
         elif id(output) in dirty:
             finished.append(_rebound(ctx, output, index))

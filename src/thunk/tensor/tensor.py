@@ -216,6 +216,15 @@ class Tensor(TensorBase):
     def _array(self) -> numpy.ndarray:
         return array_of(self._storage, self._spec)
 
+    def numpy(self, *, force: bool = False) -> numpy.ndarray:
+        """The values as an array that shares this tensor's memory."""
+        if requires_grad(self) and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        return self._array()
+
     def item(self) -> Any:
         """The only element as a Python number."""
         if self._spec.numel != 1:
