@@ -71,8 +71,8 @@ class Entry:
     def function(self, subject: Subject) -> Any:
         """The subject's callable for the plain function form."""
         required = subject.resolve(self.required)
-        if subject.is_torch:
-            return self.info.op
+        if subject.is_reference:
+            return subject.rebind(self.info.op)
         if _torch_has(self.name) and _torch_get(self.name) is self.info.op:
             return required
         return subject.rebind(self.info.op)

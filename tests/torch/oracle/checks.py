@@ -10,33 +10,53 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch.testing._internal.common_utils import freeze_rng_state
 
 from .compare import WIDER, Mismatch, leaves
-from .convert import SkipSample, convert, is_tensor
+from .convert import SkipSample, convert, is_tensor, to_array
 from .outcome import Outcome
-from .randomness import GAUGE, RANDOM
+from .randomness import GAUGE, OWN_STREAM, UNINITIALISED, compare_distributions
 from .subject import MissingName, Subject, calls
 from .verdict import Case, Judge, describe, judge_samples
 
 SEED = 42
 OUT_SAMPLES = 6
+DRAWS = 16  # seeds tried before a sample counts as free of chance
 
 
-def seeded(subject: Subject, function: Callable[..., Any], arguments: Any) -> Any:
+def seeded(subject: Subject, function: Callable[..., Any], arguments: Any,
+           seed: int = SEED) -> Any:
     """Call with a fixed seed in both libraries, leaving torch's own stream untouched."""
     first, args, kwargs = arguments
     with freeze_rng_state(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.manual_seed(SEED)
-        if not subject.is_torch and subject.has("manual_seed"):
-            subject.resolve("manual_seed")(SEED)
+        torch.manual_seed(seed)
+        if not subject.is_reference and subject.has("manual_seed"):
+            subject.resolve("manual_seed")(seed)
         return function(first, *args, **kwargs)
 
 
 def mode_of(case: Case) -> str:
-    return "metadata" if case.entry.full_name in RANDOM else "values"
+    return "metadata" if case.entry.full_name in UNINITIALISED else "values"
+
+
+def draws_differ(case: Case, sample: Any, theirs: Any) -> bool:
+    """Whether torch's own result depends on the seed, for an entry with its own stream here."""
+    if case.entry.full_name not in OWN_STREAM:
+        return False
+    first = drawn_values(case, case.torch_subject, sample, theirs, 0)
+    others = (drawn_values(case, case.torch_subject, sample, theirs, seed)
+              for seed in range(1, DRAWS))
+    return not all(np.array_equal(first, other, equal_nan=True) for other in others)
+
+
+def drawn_values(case: Case, subject: Subject, sample: Any, function: Any, seed: int) -> Any:
+    """Every value of the result under one seed, in one flat array."""
+    result = seeded(subject, function, case.arguments(sample, subject), seed)
+    return np.concatenate([to_array(subject, item).ravel() for item in leaves(result)
+                           if is_tensor(subject, item)])
 
 
 def same_call(ours: Any, theirs: Any) -> Judge:
@@ -62,7 +82,13 @@ def compare_call(case: Case, sample: Any, ours: Any, theirs: Any,
         return None
     actual = seeded(case.subject, ours, mine)
     comparison = case.comparison(mode=mode_of(case), arbiter=arbiter(case, sample, theirs))
-    if case.entry.full_name in GAUGE and mode_of(case) == "values":
+    if draws_differ(case, sample, theirs):
+        case.comparison(mode="metadata").check(expected, actual)
+        compare_distributions(
+            lambda seed: drawn_values(case, case.torch_subject, sample, theirs, seed),
+            lambda seed: drawn_values(case, case.subject, sample, ours, seed))
+        return mine, actual
+    if case.entry.full_name in GAUGE:
         case.comparison(mode="metadata").check(expected, actual)
         expected = sample.output_process_fn_grad(expected)
         actual = case.subject.rebind(sample.output_process_fn_grad)(actual)
@@ -117,7 +143,7 @@ def forward(case: Case) -> Outcome:
         samples = case.chosen(samples) + case.chosen(
             case.entry.samples(case.dtype, reference=True))
     return judge_samples(case, "forward", case.chosen(samples, _twice(case.most)),
-                         same_call(ours, case.entry.info.op))
+                         same_call(ours, case.theirs))
 
 
 def _twice(most: int | None) -> int | None:
@@ -129,15 +155,14 @@ def noncontiguous(case: Case) -> Outcome:
     ours = resolve(case, lambda: case.entry.function(case.subject))
 
     def judge(case: Case, sample: Any, notes: list[str]) -> None:
-        compare_call(case, sample.noncontiguous(), ours, case.entry.info.op, notes)
+        compare_call(case, sample.noncontiguous(), ours, case.theirs, notes)
 
     return judge_samples(case, "noncontiguous", case.chosen(case.entry.samples(case.dtype)), judge)
 
 
 def method(case: Case) -> Outcome:
     """The tensor method."""
-    theirs = case.entry.info.method_variant
-    ours = resolve(case, lambda: case.subject.rebind(theirs))
+    ours, theirs = variants(case, case.entry.info.method_variant)
     return judge_samples(case, "method", case.chosen(case.entry.samples(case.dtype)),
                          same_call(ours, theirs))
 
@@ -159,8 +184,7 @@ def operator(case: Case) -> Outcome:
 
 def inplace(case: Case) -> Outcome:
     """The in-place form: torch's values, in the very tensor given, or torch's refusal."""
-    theirs = case.entry.info.inplace_variant
-    ours = resolve(case, lambda: case.subject.rebind(theirs))
+    ours, theirs = variants(case, case.entry.info.inplace_variant)
 
     def judge(case: Case, sample: Any, notes: list[str]) -> None:
         outcome = compare_call(case, sample, ours, theirs, notes)
@@ -179,7 +203,7 @@ def out(case: Case) -> Outcome:
 
     def judge(case: Case, sample: Any, notes: list[str]) -> None:
         reference = case.arguments(sample, case.torch_subject)
-        expected = seeded(case.torch_subject, case.entry.info.op, reference)
+        expected = seeded(case.torch_subject, case.theirs, reference)
         results = list(leaves(expected))
         if not all(isinstance(item, torch.Tensor) for item in results):
             raise SkipSample("result is not made of tensors")
@@ -199,7 +223,7 @@ def _judge_out(case: Case, sample: Any, ours: Any, target: Any, notes: list[str]
     mine = convert(case.subject, (sample.input, sample.args, {**sample.kwargs, "out": target}))
     reference = convert(
         case.torch_subject, (sample.input, sample.args, {**sample.kwargs, "out": target}))
-    theirs = case.entry.info.op
+    theirs = case.theirs
     _, refusal = calls(seeded, case.torch_subject, theirs, reference)
     if refusal is not None:
         expect_refusal(case, refusal, type(refusal), lambda: seeded(case.subject, ours, mine))
@@ -207,7 +231,7 @@ def _judge_out(case: Case, sample: Any, ours: Any, target: Any, notes: list[str]
     returned = seeded(case.subject, ours, mine)
     given = mine[2]["out"]
     comparison = case.comparison(mode=mode_of(case), arbiter=arbiter(case, sample, theirs))
-    if case.entry.full_name in GAUGE:
+    if case.entry.full_name in GAUGE or draws_differ(case, sample, theirs):
         comparison.mode = "metadata"
     comparison.check(reference[2]["out"], given)
     notes += comparison.notes
@@ -234,7 +258,7 @@ def _integral(result: torch.Tensor) -> torch.Tensor:
 def errors(case: Case) -> Outcome:
     """The database's wrong arguments: the exception type torch's own test expects."""
     ours = resolve(case, lambda: case.entry.function(case.subject))
-    theirs = case.entry.info.op
+    theirs = case.theirs
 
     def judge(case: Case, wrong: Any, notes: list[str]) -> None:
         sample = wrong.sample_input
@@ -246,6 +270,11 @@ def errors(case: Case) -> Outcome:
         expect_refusal(case, refusal, wrong.error_type, lambda: seeded(case.subject, ours, mine))
 
     return judge_samples(case, "errors", case.chosen(case.entry.error_samples()), judge)
+
+
+def variants(case: Case, variant: Any) -> tuple[Any, Any]:
+    """A variant of the entry on the subject and on torch."""
+    return resolve(case, lambda: case.subject.rebind(variant)), case.torch_subject.rebind(variant)
 
 
 def resolve(case: Case, find: Callable[[], Any]) -> Any:

@@ -174,7 +174,7 @@ class Converter:
 def array_to_subject(subject: Subject, array: np.ndarray[Any, Any]) -> Any:
     """A tensor of the subject that owns a copy of the array."""
     if array.dtype == ml_dtypes.bfloat16:
-        if subject.is_torch:
+        if subject.is_reference:
             return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
         wide = subject.resolve("from_numpy")(array.astype(np.float32))
         return wide.to(subject.resolve("bfloat16"))

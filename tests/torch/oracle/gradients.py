@@ -14,9 +14,10 @@ from typing import Any
 
 import torch
 
-from .checks import expect_refusal, resolve, seeded, widen
+from .checks import draws_differ, expect_refusal, resolve, seeded, widen
 from .compare import WIDER, Mismatch, leaves
 from .convert import SkipSample, collect_tensors, convert, is_tensor
+from .numeric import check_direction
 from .outcome import Outcome
 from .subject import Subject, calls
 from .verdict import Case, judge_samples
@@ -34,7 +35,7 @@ def gradgrad(case: Case) -> Outcome:
 
 def _judge(case: Case, check: str, derive: Callable[..., Any]) -> Outcome:
     ours = resolve(case, lambda: case.entry.function(case.subject))
-    theirs = case.entry.info.op
+    theirs = case.theirs
 
     def judge(case: Case, sample: Any, notes: list[str]) -> None:
         expected, refusal = calls(derive, case.torch_subject, theirs, sample)
@@ -44,6 +45,9 @@ def _judge(case: Case, check: str, derive: Callable[..., Any]) -> Outcome:
             expect_refusal(case, refusal, type(refusal),
                            lambda: derive(case.subject, ours, sample))
             return
+        if draws_differ(case, sample, theirs):
+            _judge_random(case, ours, sample, derive)
+            return
         actual = derive(case.subject, ours, sample)
         comparison = case.comparison(arbiter=_arbiter(case, theirs, derive, sample))
         left, right = fill_missing(case.subject, expected, actual)
@@ -52,6 +56,30 @@ def _judge(case: Case, check: str, derive: Callable[..., Any]) -> Outcome:
 
     samples = case.entry.samples(case.dtype, requires_grad=True)
     return judge_samples(case, check, case.chosen(samples), judge)
+
+
+def _judge_random(case: Case, ours: Any, sample: Any, derive: Callable[..., Any]) -> None:
+    """torch draws other numbers, so the subject is held against its own finite differences."""
+    if case.dtype is not torch.float64:
+        raise SkipSample("random: finite differences need float64")
+    subject = case.subject
+
+    def weighted_outputs(moved: Any) -> list[Any]:
+        _, outputs = run_forward(subject, ours, moved)
+        return [output.detach() * cotangent(subject, output, index)
+                for index, output in enumerate(outputs)]
+
+    def weighted_gradients(moved: Any) -> list[Any]:
+        return [item.detach() * cotangent(subject, item, 100 + index)
+                for index, item in enumerate(first_gradient(subject, ours, moved))]
+
+    if derive is first_gradient:
+        check_direction(subject, sample, weighted_outputs,
+                        lambda moved: first_gradient(subject, ours, moved))
+        return
+    count = len(differentiable(subject, case.arguments(sample, subject)))
+    check_direction(subject, sample, weighted_gradients,
+                    lambda moved: second_gradient(subject, ours, moved)[:count])
 
 
 def _arbiter(case: Case, function: Any, derive: Callable[..., Any],
@@ -96,7 +124,7 @@ def run_forward(subject: Subject, function: Any, sample: Any) -> tuple[list[Any]
     result = subject.rebind(sample.output_process_fn_grad)(result)
     outputs = [item for item in leaves(result)
                if is_tensor(subject, item) and item.requires_grad]
-    if not outputs and subject.is_torch:
+    if not outputs and subject.is_reference:
         raise SkipSample("no differentiable output")
     if not outputs:
         raise Mismatch("expected a result that requires a gradient, got none")
@@ -104,7 +132,7 @@ def run_forward(subject: Subject, function: Any, sample: Any) -> tuple[list[Any]
 
 
 def differentiable(subject: Subject, arguments: Any) -> list[Any]:
-    if subject.is_torch:
+    if subject.is_reference:
         found: dict[int, torch.Tensor] = {}
         collect_tensors(arguments, found)
         return [item for item in found.values() if item.requires_grad]

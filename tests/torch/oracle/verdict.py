@@ -16,7 +16,7 @@ from .catalog import Entry, Sample, spread
 from .compare import Comparison, Mismatch
 from .convert import SkipSample, convert
 from .outcome import FAIL, MISS, PASS, SKIP, Outcome
-from .subject import MissingName, Subject
+from .subject import MissingName, Subject, reference
 
 
 @dataclass
@@ -28,11 +28,16 @@ class Case:
     dtype: torch.dtype
     most: int | None
     only: str | None = None
-    torch_subject: Subject = field(default_factory=lambda: Subject("torch"))
+    torch_subject: Subject = field(default_factory=reference)
 
     @property
     def dtype_name(self) -> str:
         return str(self.dtype).removeprefix("torch.")
+
+    @property
+    def theirs(self) -> Any:
+        """torch's callable of the plain function form."""
+        return self.entry.function(self.torch_subject)
 
     def chosen(self, samples: list[Sample], most: int | None = None) -> list[Sample]:
         """The samples to try: the one asked for, or an even selection."""
