@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 SHAPES = ((), (1,), (3,), (2, 3), (3, 2), (1, 3), (2, 1, 3))
 UNARY = ("neg", "mul_number", "add_number", "mul_self", "sum", "clone")
 BINARY = ("add", "sub", "mul")
-VIEWS = ("select", "slice", "transpose", "unsqueeze", "squeeze", "expand", "flat", "detach", "alias")
+VIEWS = (
+    "select", "slice", "transpose", "unsqueeze", "squeeze", "expand", "flat", "detach", "alias",
+)  # fmt: skip
 INPLACE_NUMBER = ("add_", "mul_", "fill_", "zero_")
 INPLACE_TENSOR = ("add_", "mul_", "copy_", "sub_")
 
