@@ -38,11 +38,14 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         return a
     if a.category > b.category:
         a, b = b, a
+    if not b.is_floating_point and (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED):
+        raise RuntimeError(
+            "promote_types: expected uint16, uint32 and uint64 beside floating point dtypes only, "
+            f"got {a} and {b}; convert one of them first"
+        )
     if b.category == d.COMPLEX:
-        if a.category == d.COMPLEX:
-            return d.complex128
-        double = a is d.float64
-        return d.complex128 if double or b is d.complex128 else d.complex64
+        double = d.complex128 in (a, b) or a is d.float64
+        return d.complex128 if double else d.complex64
     if b.category == d.FLOATING:
         return b if a.category < d.FLOATING else _promote_floats(a, b)
     if a.category == d.BOOL:
@@ -57,13 +60,6 @@ def _promote_floats(a: dtype, b: dtype) -> dtype:
 
 
 def _promote_integers(a: dtype, b: dtype) -> dtype:
-    if a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED:
-        if a.is_signed == b.is_signed or d.uint8 in (a, b):
-            return a if a.itemsize > b.itemsize else b
-        raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{a} and {b}; convert one of them first"
-        )
     if a is d.uint8:
         return _SIGNED_FOR_UINT8[b]
     if b is d.uint8:
@@ -102,8 +98,8 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
         return higher or lower
     if lower.category <= higher.category:
         return higher
-    if lower.is_complex and higher.is_floating_point:
-        return higher.to_complex()
+    if lower.is_complex:
+        return higher.to_complex() if higher.is_floating_point else lower
     return promote_types(higher, lower)
 
 
