@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import programs
 import torch
 from hypothesis import given, settings
 
+import programs
 import thunk
 
 
