@@ -101,12 +101,16 @@ class Run:
 
     def facts(self, tensor: Any) -> tuple[Any, ...]:
         with self.library.no_grad():
-            values = tensor.detach().numpy()
-            gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+            values = _numbers(tensor.detach().numpy())
+            try:
+                leaf: bool | str = tensor.is_leaf
+            except RuntimeError:
+                leaf = "refused"
+            gradient = tensor.grad if leaf is True or tensor.retains_grad else None
             shown = None if gradient is None else _numbers(gradient.detach().numpy())
         return (
-            tuple(tensor.shape), tuple(tensor.stride()), _numbers(values), tensor.requires_grad,
-            tensor.is_leaf, tensor._version, shown,
+            tuple(tensor.shape), tuple(tensor.stride()), values, tensor.requires_grad, leaf,
+            tensor._version, shown,
         )  # fmt: skip
 
     def guard(self, guarded: bool) -> Any:
@@ -162,7 +166,8 @@ class Run:
             allow_unused=True,
         )  # fmt: skip
         if found[0] is not None:
-            self.keep(found[0])
+            # The write count of a gradient is no contract; that of a product of it is.
+            self.keep(found[0] * 1)
 
     def do_requires_grad(self, first: int, value: bool) -> None:
         self.pick(first).requires_grad_(value)

@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from thunk.autograd.edges import edge_of
+from thunk.autograd.edges import edge_of, is_leaf
 from thunk.autograd.engine import run_backward
-from thunk.autograd.meta import History, history_of, is_leaf, requires_grad
+from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import RemovableHandle, add_hook
 from thunk.dispatch.state import no_grad_recording
 from thunk.runtime.tensors import empty_tensor, new_tensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from thunk.autograd.meta import Edge, History
+from thunk.autograd.meta import Edge, History, requires_grad
 from thunk.autograd.node import Grads, Node
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.ops.registry import t
@@ -32,7 +32,7 @@ class AccumulateGrad(Node):
 
     def apply(self, grads: Grads) -> Grads:
         gradient = grads[0]
-        if gradient is None:
+        if gradient is None or not requires_grad(self.variable):
             return []
         history: History = self.variable._history
         gradient = run_tensor_hooks(history.hooks, gradient)
@@ -86,7 +86,7 @@ def edge_of(tensor: TensorBase) -> Edge | None:
         refresh_view(tensor, history)
     if history.grad_fn is not None:
         return Edge(history.grad_fn, history.output_index)
-    if not history.requires_grad:
+    if not requires_grad(tensor):
         return None
     node = history.accumulator() if history.accumulator is not None else None
     if node is None:
@@ -95,19 +95,50 @@ def edge_of(tensor: TensorBase) -> Edge | None:
     return Edge(node, 0)
 
 
+def is_leaf(tensor: TensorBase) -> bool:
+    """Whether `tensor` was made by the user, not by a differentiable operator."""
+    history: History | None = tensor._history
+    if history is None:
+        return True
+    if history.base is not None:
+        refresh_view(tensor, history)
+    return history.grad_fn is None
+
+
 def refresh_view(tensor: TensorBase, history: History) -> None:
     """Re-derive the history of a view whose base was written since."""
     base = history.base
-    if base is None or history.view_version == tensor._versions.value or history.creation:
+    if base is None or history.view_version == tensor._versions.value:
         return
-    history.view_version = tensor._versions.value
-    if base._history is None or base._history.grad_fn is None:
+    if history.grad_fn is None and not requires_grad(base):
         return
+    if history.creation:
+        raise RuntimeError(refusal(history.creation, "its base or another view of its base"))
     spec = tensor._spec
     with no_grad_recording(True):
         fresh = t.as_strided(base, spec.shape, spec.strides, spec.offset)
+    history.view_version = tensor._versions.value
     history.grad_fn = fresh._history.grad_fn
     history.output_index = fresh._history.output_index
+
+
+MADE_WITHOUT_GRAD = "no_grad"
+ONE_OF_SEVERAL = "multiple"
+MADE_BY_FUNCTION = "function"
+
+_ORIGIN = {
+    MADE_WITHOUT_GRAD: "A view was created in no_grad mode",
+    ONE_OF_SEVERAL: "This view is one of the outputs of a function that returns several views",
+    MADE_BY_FUNCTION: "This view was returned by a custom Function",
+}
+
+
+def refusal(creation: str, what: str) -> str:
+    """Why a write through `what` cannot be differentiated."""
+    return (
+        f"{_ORIGIN[creation]} and {what} is being modified inplace with grad mode enabled; "
+        "use the out-of-place form, or clone() the view first"
+    )
 
 
 def alias_of(tensor: TensorBase) -> Any:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.autograd.edges import MADE_BY_FUNCTION, is_leaf
 from thunk.autograd.inplace import check_writable, rebind
-from thunk.autograd.meta import Edge, History, history_of, is_leaf
+from thunk.autograd.meta import Edge, History, history_of
 from thunk.autograd.node import set_history
-from thunk.autograd.views import MADE_BY_FUNCTION
 from thunk.dispatch.state import no_grad_recording
 from thunk.ops.registry import t
 from thunk.types.tensor_base import TensorBase

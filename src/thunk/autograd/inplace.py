@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from thunk.autograd.edges import alias_of, edge_of
-from thunk.autograd.meta import Edge, History, history_of, is_leaf, requires_grad
+from thunk.autograd.edges import (
+    MADE_WITHOUT_GRAD,
+    alias_of,
+    edge_of,
+    is_leaf,
+    refusal,
+)
+from thunk.autograd.meta import Edge, History, history_of, requires_grad
 from thunk.autograd.node import Grads, Node, set_history
 from thunk.autograd.record import OpNode
-from thunk.autograd.views import MADE_WITHOUT_GRAD, ONE_OF_SEVERAL
 from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import no_grad_recording, state
@@ -69,23 +74,7 @@ def check_writable(name: str, target: TensorBase, recording: bool) -> None:
             "operation; wrap the call in no_grad() or clone() the tensor"
         )
     if history.creation and (recording or requires_grad(base)):
-        raise RuntimeError(f"{name}: {_REFUSED[history.creation]}")
-
-
-_REFUSED = {
-    MADE_WITHOUT_GRAD: (
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled; "
-        "create the view with grad mode enabled, or write under no_grad()"
-    ),
-    ONE_OF_SEVERAL: (
-        "Output of a function that returns multiple views is a view and is being modified inplace. "
-        "This view is the output of a function that returns multiple views. Such functions do not "
-        "allow the output views to be modified inplace; use the out-of-place form instead"
-    ),
-    "function": (
-        "Output of a custom Function is a view and is being modified inplace; clone() it in forward"
-    ),
-}
+        raise RuntimeError(f"{name}: {refusal(history.creation, 'it')}")
 
 
 def _snapshot(target: TensorBase) -> Any:

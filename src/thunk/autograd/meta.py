@@ -54,27 +54,10 @@ def history_of(tensor: TensorBase) -> History:
 
 
 def requires_grad(tensor: TensorBase) -> bool:
-    """Whether gradients flow to `tensor`; a stale view asks its base."""
+    """Whether gradients flow to `tensor`; a view's base counts even if made under no_grad."""
     history: History | None = tensor._history
     if history is None:
         return False
     if history.requires_grad or history.grad_fn is not None:
         return True
-    base = history.base
-    return (
-        base is not None
-        and history.creation != "detached"
-        and history.view_version != tensor._versions.value
-        and base._history is not None
-        and base._history.grad_fn is not None
-    )
-
-
-def is_leaf(tensor: TensorBase) -> bool:
-    """Whether `tensor` was made by the user, not by a differentiable operator."""
-    history: History | None = tensor._history
-    return history is None or (history.grad_fn is None and not _is_stale(tensor, history))
-
-
-def _is_stale(tensor: TensorBase, history: History) -> bool:
-    return history.base is not None and not history.requires_grad and requires_grad(tensor)
+    return history.base is not None and requires_grad(history.base)

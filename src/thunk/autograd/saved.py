@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from thunk.autograd.edges import alias_of
-from thunk.autograd.meta import History, is_leaf
+from thunk.autograd.edges import alias_of, is_leaf
+from thunk.autograd.meta import History
 from thunk.autograd.node import Node
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.runtime.tensors import new_tensor

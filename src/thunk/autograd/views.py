@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.autograd.edges import MADE_WITHOUT_GRAD, ONE_OF_SEVERAL
 from thunk.autograd.meta import history_of
 from thunk.dispatch.infer import infer
 from thunk.dispatch.keys import KeySet
@@ -15,10 +16,6 @@ from thunk.ir.opdef import NoGradient, OpDef
 from thunk.runtime.tensors import new_tensor
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
-
-MADE_WITHOUT_GRAD = "no_grad"
-ONE_OF_SEVERAL = "multiple"
-MADE_BY_FUNCTION = "function"
 
 
 def view_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:

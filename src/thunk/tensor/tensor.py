@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 
 from thunk.autograd import api
-from thunk.autograd.edges import edge_of, refresh_view
-from thunk.autograd.meta import History, history_of, is_leaf, requires_grad
+from thunk.autograd.edges import edge_of, is_leaf, refresh_view
+from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import Node, RemovableHandle, add_hook
 from thunk.ops.registry import t
 from thunk.runtime.storage import array_of

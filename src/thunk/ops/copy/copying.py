@@ -83,7 +83,10 @@ declare(
 
 
 def _copy(self: TensorSpec, src: TensorSpec, non_blocking: bool) -> TensorSpec:
-    broadcast_shapes([self.shape, src.shape])
+    if broadcast_shapes([self.shape, src.shape]) != self.shape:
+        raise expected(
+            f"a source that broadcasts to {list(self.shape)}", f"shape {list(src.shape)}"
+        )
     return self.fresh()
 
 
