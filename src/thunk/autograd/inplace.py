@@ -34,14 +34,18 @@ def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     """Run the in-place operator derived from `op.functional`."""
     functional = op.functional
     assert functional is not None
-    target = args[0]
+    place = next(i for i, each in enumerate(op.schema.arguments) if each.is_written)
+    target = args[place]
     recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
     check_writable(op.name, target, recording)
     source = target
-    own_name = functional.schema.arguments[0].name
+    own_name = functional.schema.arguments[place].name
     if recording and (own_name in functional.saved or functional.is_composite):
         source = _snapshot(target)
-    result = call(functional, (source, *args[1:]))
+    result = call(functional, (*args[:place], source, *args[place + 1 :]))
+    if recording and edge_of(result) is None and requires_grad(target):
+        # A constant replaces the value: the target still requires grad, and passes none on.
+        result = t.copy(source, result)
     assign(op.name, target, result)
     return target
 
