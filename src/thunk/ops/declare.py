@@ -94,15 +94,24 @@ def composite(schema: str, **facts: Any) -> Callable[[Callable[..., Any]], OpDef
     return decorate
 
 
-def alias(name: str, of: str, *, module: str | None = None, variants: str | None = None) -> None:
-    """Declare `name` as another name of every overload of `of`.
+def alias(
+    name: str,
+    of: str,
+    *,
+    module: str | None = None,
+    variants: str | None = None,
+    overload: str | None = None,
+) -> None:
+    """Declare `name` as another name of `of`: of every overload, or of one.
 
     `module` and `variants` are those of the original unless given.
     """
     packet = find_packet(of)
     if packet is None:
         raise ValueError(f"alias {name}: expected a declared operator, got {of!r}")
-    for op in [each for each in packet.overloads if each.functional is None]:
+    for op in list(packet.overloads):
+        if op.functional is not None or overload not in (None, op.schema.overload):
+            continue
         forms = op.variants if variants is None else frozenset(variants.split())
         other = replace(
             op,
