@@ -19,6 +19,11 @@ GOLDEN = [
     ("float32", [1e9], "tensor([1.0000e+09])"),
     ("float32", [1, 1001], "tensor([1.0000e+00, 1.0010e+03])"),
     ("float32", [1e-4, 0.01], "tensor([1.0000e-04, 1.0000e-02])"),
+    # The ends of what prints without an exponent.
+    ("float64", [1, 1000.5], "tensor([1.0000e+00, 1.0005e+03], dtype=torch.float64)"),
+    ("float32", [1, 1000], "tensor([   1., 1000.])"),
+    ("float32", [1e8], "tensor([100000000.])"),
+    ("float64", [1e-4], "tensor([0.0001], dtype=torch.float64)"),
     ("int64", [-1, 20, 300], "tensor([ -1,  20, 300])"),
     ("bool", [True, False], "tensor([ True, False])"),
     ("float32", [[1.25, 2], [3, 4]], "tensor([[1.2500, 2.0000],\n        [3.0000, 4.0000]])"),
@@ -101,6 +106,13 @@ def test_suffixes_wrap_at_the_line_width():
         "       dtype=torch.int16)"
     )
     assert text(row) == wanted
+
+
+@pytest.mark.parametrize(("length", "separator"), [(51, ", "), (52, ",\n       ")])
+def test_the_last_suffix_that_fits(length, separator):
+    contents = "x" * length
+    wanted = f"tensor({contents}{separator}requires_grad=True)"
+    assert text(ONES, contents=contents, requires_grad=True) == wanted
 
 
 def test_meta():
