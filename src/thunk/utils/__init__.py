@@ -1,0 +1,1 @@
+"""Utilities with PyTorch's names that belong to no other layer."""
