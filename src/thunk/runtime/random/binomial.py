@@ -52,7 +52,7 @@ def binomial(
             probabilities.dtype.name,
             "convert one of them",
         )
-    dtype = checked_dtype("binomial", counts.dtype, SINGLE_OR_DOUBLE, counts.size)
+    dtype = checked_dtype("binomial", counts.dtype, SINGLE_OR_DOUBLE, 1)
     samples = np.empty(counts.size, dtype)
     pairs = zip(counts.reshape(-1), np.broadcast_to(probabilities, counts.shape).reshape(-1))
     with ScalarStream(generator) as stream, np.errstate(all="ignore"):

@@ -75,7 +75,7 @@ def _fused(left: Float64Array, right: Float64Array | float, addend: Any) -> Floa
 
     The product is exact. The sum is rounded to float64 and then to float32; for each of the 2**24
     possible arguments of the functions below that gives the same bits as rounding once, which
-    tests/unit/runtime/test_random_box_muller.py proves by enumeration.
+    tests/unit/runtime/test_random_arithmetic.py proves by enumeration.
     """
     product = left * right
     product += addend

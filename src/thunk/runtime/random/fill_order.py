@@ -17,8 +17,8 @@ def fill_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
     """Axes from the slowest to the fastest in which PyTorch's samplers walk a tensor.
 
     They walk memory: a transposed or channels-last tensor is filled in the order of its elements in
-    memory. Axes of equal stride (size 1) keep their order. `normal_` on such a tensor also samples
-    one number after the other: pass `contiguous=False`.
+    memory; of two axes of equal stride the shorter is the faster. `normal_` on such a tensor also
+    samples one number after the other: pass `contiguous=False`.
     """
     fastest_first = list(range(len(shape)))[::-1]
     for start in range(1, len(shape)):

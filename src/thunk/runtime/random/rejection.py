@@ -29,7 +29,7 @@ _SQUEEZE = float(np.float32(0.0331))
 
 def poisson(generator: Generator, rates: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """`poisson(rates)`, in the dtype of the rates."""
-    dtype = checked_dtype("poisson", rates.dtype, REAL, rates.size)
+    dtype = checked_dtype("poisson", rates.dtype, REAL, 1)
     samples = np.empty(rates.size, np.int64)
     with ScalarStream(generator) as stream:
         for index, rate in enumerate(rates.astype(np.float64).reshape(-1).tolist()):
@@ -87,9 +87,7 @@ def _log(value: float) -> float:
 
 def standard_gamma(generator: Generator, concentration: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """`_standard_gamma(concentration)`, at least the dtype's smallest normal number."""
-    dtype = checked_dtype(
-        "_standard_gamma", concentration.dtype, SINGLE_OR_DOUBLE, concentration.size
-    )
+    dtype = checked_dtype("_standard_gamma", concentration.dtype, SINGLE_OR_DOUBLE, 1)
     samples = _gamma_samples(generator, concentration, dtype)
     # fmax: PyTorch replaces NaN by the minimum.
     bounded: npt.NDArray[Any] = np.fmax(convert(samples, dtype), dtype.type(smallest_normal(dtype)))
@@ -145,14 +143,10 @@ def dirichlet(generator: Generator, concentration: npt.NDArray[Any]) -> npt.NDAr
     The sum runs in NumPy's order; with many categories float64 results may differ from PyTorch's
     in the last bits.
     """
-    dtype = checked_dtype(
-        "_sample_dirichlet", concentration.dtype, SINGLE_OR_DOUBLE, concentration.size
-    )
+    dtype = checked_dtype("_sample_dirichlet", concentration.dtype, SINGLE_OR_DOUBLE, 1)
     doubles = concentration.astype(np.float64)
     samples = _gamma_samples(generator, doubles, np.dtype(np.float64))
-    rows = np.fmax(samples, smallest_normal(samples.dtype)).reshape(*samples.shape, -1)
-    if samples.ndim > 0:
-        rows = rows[..., 0]
+    rows = np.atleast_1d(np.fmax(samples, smallest_normal(samples.dtype)))
     with np.errstate(all="ignore"):
         ratios = convert(rows / rows.sum(axis=-1, keepdims=True), dtype)
     below_one = np.nextafter(dtype.type(1), dtype.type(0))

@@ -71,7 +71,7 @@ def _fused_single(values: Float32Array, factor: float, addend: float) -> Float32
 
 
 def fused_multiply_add_double(values: Float64Array, factor: float, addend: float) -> Float64Array:
-    """values * factor + addend in float64, rounded once."""
+    """values * factor + addend in float64, rounded once, for finite values."""
     with np.errstate(all="ignore"):
         if factor == 1:
             return values + addend
