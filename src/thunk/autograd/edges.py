@@ -30,6 +30,9 @@ class AccumulateGrad(Node):
         # Runs as soon as it is ready, so that a gradient is freed as early as possible.
         self.sequence = _AFTER_ALL_OTHERS
 
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
     def apply(self, grads: Grads) -> Grads:
         gradient = grads[0]
         if gradient is None or not requires_grad(self.variable):

@@ -24,10 +24,10 @@ from thunk.dispatch.state import no_grad_recording, state
 from thunk.ir.opdef import OpDef
 from thunk.ops.registry import t
 from thunk.runtime.storage import array_of
-from thunk.runtime.tensors import new_tensor
+from thunk.runtime.tensors import birth, new_tensor
 from thunk.types.promotion import can_cast
 from thunk.types.spec import TensorSpec
-from thunk.types.tensor_base import TensorBase
+from thunk.types.tensor_base import InferenceCounter, TensorBase
 
 
 def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
@@ -52,6 +52,11 @@ def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
 
 def check_writable(name: str, target: TensorBase, recording: bool) -> None:
     """Raise where PyTorch refuses to write in place."""
+    if isinstance(target._versions, InferenceCounter) and not birth.inference:
+        raise RuntimeError(
+            f"{name}: Inplace update to inference tensor outside InferenceMode is not allowed; "
+            "clone() it first"
+        )
     spec = target._spec
     if any(stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape, strict=True)):
         raise RuntimeError(
@@ -153,6 +158,9 @@ class CopySlices(Node):
         self.base_spec = base._spec
         self.view_spec = view
         super().__init__((edge_of(base), edge), [base._spec])
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
 
     def apply(self, grads: Grads) -> Grads:
         gradient = grads[0]

@@ -101,7 +101,7 @@ class Node:
         return add_hook(self.pre_hooks, hook)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
 
 def set_history(tensor: TensorBase, node: Node, index: int) -> None:

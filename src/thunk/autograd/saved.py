@@ -12,7 +12,7 @@ from thunk.autograd.meta import History
 from thunk.autograd.node import Node
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.runtime.tensors import new_tensor
-from thunk.types.tensor_base import TensorBase
+from thunk.types.tensor_base import InferenceCounter, TensorBase
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -31,6 +31,11 @@ class SavedValue:
     )  # fmt: skip
 
     def __init__(self, tensor: Any, output_index: int | None = None) -> None:
+        if isinstance(tensor._versions, InferenceCounter) and output_index is None:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. To work around you can make a "
+                "clone to get a normal tensor and use it in autograd."
+            )
         self.versions = tensor._versions
         self.version = tensor._versions.value
         self.output_index = output_index

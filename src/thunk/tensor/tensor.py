@@ -22,7 +22,7 @@ from thunk.types.device import device
 from thunk.types.dtype import dtype
 from thunk.types.layout import layout, strided
 from thunk.types.size import Size
-from thunk.types.tensor_base import TensorBase
+from thunk.types.tensor_base import InferenceCounter, TensorBase
 
 
 class Tensor(TensorBase):
@@ -152,7 +152,13 @@ class Tensor(TensorBase):
 
     @property
     def _version(self) -> int:
+        if isinstance(self._versions, InferenceCounter):
+            raise RuntimeError("Inference tensors do not track version counter.")
         return self._versions.value
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was born in inference mode."""
+        return isinstance(self._versions, InferenceCounter)
 
     @property
     def _base(self) -> Any:
