@@ -95,7 +95,9 @@ def arrays_in(value: Any) -> Any:
 
 
 def wrap(op: OpDef, result: Any, spec: Any) -> Any:
-    """Tensors for a rule's arrays."""
+    """Tensors for a rule's arrays; None, a result nobody asked for, stays None."""
+    if result is None:
+        return None
     if isinstance(result, (tuple, list)):
         specs = [None] * len(result) if spec is None else list(spec)
         return tuple([wrap(op, each, one) for each, one in zip(result, specs, strict=True)])
