@@ -3,7 +3,7 @@
 from math import e, inf, nan, pi
 
 from thunk import assembly as _assembly
-from thunk import autograd
+from thunk import autograd, nn
 from thunk.autograd import (
     enable_grad,
     inference_mode,
@@ -42,7 +42,7 @@ __all__ = [
     "Size", "Tensor", "__version__", "autograd", "channels_last", "channels_last_3d",
     "contiguous_format", "device", "dtype", "e", "enable_grad", "finfo", "from_numpy",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_grad_enabled",
-    "is_inference_mode_enabled", "is_tensor", "layout", "memory_format", "nan", "no_grad", "pi",
-    "preserve_format", "set_default_dtype", "set_grad_enabled", "sparse_coo", "sparse_csr",
+    "is_inference_mode_enabled", "is_tensor", "layout", "memory_format", "nan", "nn", "no_grad",
+    "pi", "preserve_format", "set_default_dtype", "set_grad_enabled", "sparse_coo", "sparse_csr",
     "strided", "tensor",
 ]  # fmt: skip
