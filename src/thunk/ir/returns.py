@@ -15,6 +15,7 @@ class ReturnType(tuple[Any, ...]):
 
     __slots__ = ()
     fields: tuple[str, ...] = ()
+    _fields: tuple[str, ...] = ()  # what collections.namedtuple calls them
     operator = ""
 
     def __getattr__(self, name: str) -> Any:
@@ -42,7 +43,7 @@ def _class_for(operator: str, fields: tuple[str, ...]) -> type[ReturnType]:
     key = (operator, fields)
     found = _classes.get(key)
     if found is None:
-        body = {"__slots__": (), "fields": fields, "operator": operator}
+        body = {"__slots__": (), "fields": fields, "_fields": fields, "operator": operator}
         found = _classes.setdefault(key, type(operator, (ReturnType,), body))
     return found
 
