@@ -35,6 +35,11 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     result = call(functional, _with_out_dtype(functional, plain, outs))
     results = result if isinstance(result, (tuple, list)) else (result,)
     for target, value in zip(outs, results, strict=True):
+        if "exact" in functional.variants and target._spec.dtype is not value._spec.dtype:
+            raise RuntimeError(
+                f"{op.name}: expected out tensor to have dtype {value._spec.dtype!r}, "
+                f"got {target._spec.dtype!r}"
+            )
         write_out(op.name, target, value)
     return outs[0] if len(outs) == 1 else type(result)(outs)
 
