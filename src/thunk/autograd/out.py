@@ -5,6 +5,7 @@ Invariant: an `out=` variant is its functional form followed by a checked copy, 
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -32,6 +33,8 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
             "differentiation, but one of the arguments requires grad; drop out= or use no_grad()"
         )
     plain = tuple([given[argument.name] for argument in functional.schema.arguments])
+    if "apart" in functional.variants:
+        _refuse_shared(op.name, outs, plain)
     result = call(functional, _with_out_dtype(functional, plain, outs))
     results = result if isinstance(result, (tuple, list)) else (result,)
     for target, value in zip(outs, results, strict=True):
@@ -42,6 +45,19 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
             )
         write_out(op.name, target, value)
     return outs[0] if len(outs) == 1 else type(result)(outs)
+
+
+def _refuse_shared(name: str, outs: list[Any], inputs: tuple[Any, ...]) -> None:
+    for target, source in itertools.product(outs, tensors_in(inputs)):
+        have, other = target._spec, source._spec
+        if target._storage is not source._storage or not (have.numel and other.numel):
+            continue
+        if have.offset < other.extent() and other.offset < have.extent():
+            raise RuntimeError(
+                f"{name}: unsupported operation: some elements of the input tensor and the "
+                "written-to tensor refer to a single memory location. Please clone() the tensor "
+                "before performing the operation."
+            )
 
 
 def _with_out_dtype(op: OpDef, args: tuple[Any, ...], outs: list[Any]) -> tuple[Any, ...]:
