@@ -85,12 +85,11 @@ class Entry:
         return [dtype for dtype in OTHER_DTYPES if dtype in self.info.dtypes][:1]
 
     def samples(self, dtype: torch.dtype, requires_grad: bool = False,
-                reference: bool = False, most: int | None = None) -> list[Sample]:
-        """The samples, or at most `most` of them spread evenly over the whole list."""
+                reference: bool = False) -> list[Sample]:
+        """The samples, or the extended reference inputs."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = list(self._generate(dtype, requires_grad, reference))
-        return spread(found, most)
+            return list(self._generate(dtype, requires_grad, reference))
 
     def _generate(self, dtype: torch.dtype, requires_grad: bool,
                   reference: bool) -> Iterator[Sample]:
@@ -136,11 +135,48 @@ def _override_tables(decorator: Any) -> Iterator[dict[torch.dtype, tuple[float, 
 
 
 def spread(samples: list[Sample], most: int | None) -> list[Sample]:
-    """At most `most` samples: the first, the last, and evenly between."""
+    """At most `most` samples, in order, of as many kinds as fit, evenly within each kind."""
     if most is None or len(samples) <= most:
         return samples
-    positions = np.linspace(0, len(samples) - 1, most).round().astype(int)
-    return [samples[position] for position in positions]
+    kinds: dict[Any, list[int]] = {}
+    for position, sample in enumerate(samples):
+        kinds.setdefault(kind_of(sample.value), []).append(position)
+    share = max(1, most // len(kinds))
+    queues = [evenly(positions, share) + positions for positions in kinds.values()]
+    chosen: dict[int, None] = {}
+    for turn in itertools.zip_longest(*queues):
+        for position in turn:
+            if position is not None and len(chosen) < most:
+                chosen.setdefault(position)
+    return [samples[position] for position in sorted(chosen)]
+
+
+def evenly(positions: list[int], count: int) -> list[int]:
+    picks = np.linspace(0, len(positions) - 1, min(count, len(positions))).round().astype(int)
+    return [positions[pick] for pick in picks]
+
+
+def kind_of(value: Any) -> Any:
+    """What makes a sample special: emptiness, 0-dim, strides, Python numbers, options."""
+    inner = getattr(value, "sample_input", value)
+    return (_kind(inner.input), tuple(_kind(item) for item in inner.args),
+            tuple((key, _kind(item)) for key, item in inner.kwargs.items()))
+
+
+def _kind(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided:
+            return "layout"
+        if value.numel() == 0:
+            return "empty"
+        if value.dim() == 0:
+            return "scalar"
+        return "contiguous" if value.is_contiguous() else "strided"
+    if isinstance(value, list | tuple):
+        return type(value).__name__
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return type(value).__name__, value < 0
+    return value if isinstance(value, str | bool | None) else type(value).__name__
 
 
 def seed_everything() -> None:

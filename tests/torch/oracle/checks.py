@@ -23,6 +23,7 @@ from .verdict import Case, Judge, describe, judge_samples
 
 SEED = 42
 OUT_SAMPLES = 6
+ALIAS_SAMPLES = 4
 DRAWS = 16  # seeds tried before a sample counts as free of chance
 
 
@@ -138,10 +139,10 @@ def expect_refusal(case: Case, refusal: Exception, kinds: Any, action: Callable[
 def forward(case: Case) -> Outcome:
     """The function form on every sample and on the extended reference inputs."""
     ours = resolve(case, lambda: case.entry.function(case.subject))
-    samples = case.entry.samples(case.dtype)
+    samples = case.samples()
     if case.entry.info.reference_inputs_func is not None:
         samples = case.chosen(samples) + case.chosen(
-            case.entry.samples(case.dtype, reference=True))
+            case.samples(extended=True))
     return judge_samples(case, "forward", case.chosen(samples, _twice(case.most)),
                          same_call(ours, case.theirs))
 
@@ -157,13 +158,13 @@ def noncontiguous(case: Case) -> Outcome:
     def judge(case: Case, sample: Any, notes: list[str]) -> None:
         compare_call(case, sample.noncontiguous(), ours, case.theirs, notes)
 
-    return judge_samples(case, "noncontiguous", case.chosen(case.entry.samples(case.dtype)), judge)
+    return judge_samples(case, "noncontiguous", case.chosen(case.samples()), judge)
 
 
 def method(case: Case) -> Outcome:
     """The tensor method."""
     ours, theirs = variants(case, case.entry.info.method_variant)
-    return judge_samples(case, "method", case.chosen(case.entry.samples(case.dtype)),
+    return judge_samples(case, "method", case.chosen(case.samples()),
                          same_call(ours, theirs))
 
 
@@ -179,7 +180,7 @@ def operator(case: Case) -> Outcome:
             function = info.inplace_operator_variant
             compare_call(case, sample, function, function, notes)
 
-    return judge_samples(case, "operator", case.chosen(case.entry.samples(case.dtype)), judge)
+    return judge_samples(case, "operator", case.chosen(case.samples()), judge)
 
 
 def inplace(case: Case) -> Outcome:
@@ -194,7 +195,42 @@ def inplace(case: Case) -> Outcome:
         if returned is not given:
             raise Mismatch("expected the tensor given back, got another one")
 
-    return judge_samples(case, "inplace", case.chosen(case.entry.samples(case.dtype)), judge)
+    return judge_samples(case, "inplace", case.chosen(case.samples()), judge)
+
+
+def alias(case: Case) -> Outcome:
+    """Writing into the result changes the input exactly where it does in torch."""
+    ours = resolve(case, lambda: case.entry.function(case.subject))
+
+    def judge(case: Case, sample: Any, notes: list[str]) -> None:
+        reference = case.arguments(sample, case.torch_subject)
+        expected = first_tensor(case.torch_subject, seeded(
+            case.torch_subject, case.theirs, reference))
+        if expected is None or not expected.numel():
+            raise SkipSample("no values to write to")
+        mine = case.arguments(sample, case.subject)
+        actual = first_tensor(case.subject, seeded(case.subject, ours, mine))
+        _, refusal = calls(write, case.torch_subject, expected)
+        if refusal is not None:
+            expect_refusal(case, refusal, type(refusal), lambda: write(case.subject, actual))
+            return
+        write(case.subject, actual)
+        try:
+            case.comparison().check(list(reference), list(mine))
+        except Mismatch as mismatch:
+            raise Mismatch(f"arguments after writing into the result: {mismatch}") from None
+
+    return judge_samples(case, "alias", case.chosen(
+        case.samples(), ALIAS_SAMPLES), judge)
+
+
+def first_tensor(subject: Subject, result: Any) -> Any:
+    return next((item for item in leaves(result) if is_tensor(subject, item)), None)
+
+
+def write(subject: Subject, tensor: Any) -> None:
+    with subject.resolve("no_grad")():
+        tensor.fill_(1)
 
 
 def out(case: Case) -> Outcome:
@@ -215,7 +251,7 @@ def out(case: Case) -> Outcome:
             except Mismatch as mismatch:
                 raise Mismatch(f"out= {scenario.__name__.strip('_')}: {mismatch}") from None
 
-    samples = case.chosen(case.entry.samples(case.dtype), OUT_SAMPLES)
+    samples = case.chosen(case.samples(), OUT_SAMPLES)
     return judge_samples(case, "out", samples, judge)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from .checks import draws_differ, expect_refusal, resolve, seeded, widen
+from .checks import draws_differ, expect_refusal, resolve, seeded, variants, widen
 from .compare import WIDER, Mismatch, leaves
 from .convert import SkipSample, collect_tensors, convert, is_tensor
 from .numeric import check_direction
@@ -25,18 +25,31 @@ from .verdict import Case, judge_samples
 
 def gradient(case: Case) -> Outcome:
     """d(outputs)/d(every differentiable input)."""
-    return _judge(case, "gradient", first_gradient)
+    ours = resolve(case, lambda: case.entry.function(case.subject))
+    return _judge(case, "gradient", ours, case.theirs, first_gradient)
 
 
 def gradgrad(case: Case) -> Outcome:
     """The gradient of the gradient, in inputs and in cotangents."""
-    return _judge(case, "gradgrad", second_gradient)
-
-
-def _judge(case: Case, check: str, derive: Callable[..., Any]) -> Outcome:
     ours = resolve(case, lambda: case.entry.function(case.subject))
-    theirs = case.theirs
+    return _judge(case, "gradgrad", ours, case.theirs, second_gradient)
 
+
+def inplace_gradient(case: Case) -> Outcome:
+    """The gradient through the in-place form, applied to a copy of the leaf."""
+    ours, theirs = variants(case, case.entry.info.inplace_variant)
+    return _judge(case, "inplace_gradient", on_copy(ours), on_copy(theirs), first_gradient)
+
+
+def on_copy(variant: Callable[..., Any]) -> Callable[..., Any]:
+    def function(first: Any, *args: Any, **kwargs: Any) -> Any:
+        return variant(first.clone(), *args, **kwargs)
+
+    return function
+
+
+def _judge(case: Case, check: str, ours: Any, theirs: Any,
+           derive: Callable[..., Any]) -> Outcome:
     def judge(case: Case, sample: Any, notes: list[str]) -> None:
         expected, refusal = calls(derive, case.torch_subject, theirs, sample)
         if isinstance(refusal, SkipSample):
@@ -54,7 +67,7 @@ def _judge(case: Case, check: str, derive: Callable[..., Any]) -> Outcome:
         comparison.check(left, right)
         notes += [note for note in comparison.notes if "strides" not in note]
 
-    samples = case.entry.samples(case.dtype, requires_grad=True)
+    samples = case.samples(requires_grad=True)
     return judge_samples(case, check, case.chosen(samples), judge)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from .known import known_reason, stale
 from .outcome import FAIL, MISS, PASS, SKIP, Outcome
 
-FORMS = ("noncontiguous", "method", "operator", "inplace", "out", "errors")
+FORMS = ("noncontiguous", "method", "operator", "inplace", "alias", "out", "errors")
 FLOORS = Path(__file__).with_name("floors.toml")
 COLUMNS = ("entries", "covered", "forward", "complete", "gradient", "gradgrad")
 
@@ -54,6 +54,9 @@ class Standing:
         }
         for check in ("gradient", "gradgrad"):
             state = self.checks.get(check, SKIP)
+            in_place = self.checks.get(f"inplace_{check}", SKIP)
+            if state == PASS and in_place in (FAIL, MISS):
+                state = in_place
             result[check] = (int(state == PASS), int(state != SKIP))
         return result
 

@@ -27,9 +27,11 @@ CHECKS = {
     "method": checks.method,
     "operator": checks.operator,
     "inplace": checks.inplace,
+    "alias": checks.alias,
     "out": checks.out,
     "errors": checks.errors,
     "gradient": gradients.gradient,
+    "inplace_gradient": gradients.inplace_gradient,
     "gradgrad": gradients.gradgrad,
 }
 MOST_SAMPLES = 24
@@ -45,9 +47,12 @@ def applicable(entry: Entry, dtype: torch.dtype) -> list[str]:
         "method": info.method_variant is not None,
         "operator": info.operator_variant is not None,
         "inplace": info.inplace_variant is not None,
+        "alias": True,
         "out": info.supports_out,
         "errors": info.error_inputs_func is not None,
         "gradient": differentiable,
+        "inplace_gradient": (differentiable and info.supports_inplace_autograd
+                             and info.inplace_variant is not None),
         "gradgrad": differentiable and info.supports_gradgrad,
     }
     return [name for name, applies in rules.items() if applies]
@@ -161,7 +166,7 @@ def report_entry(entry: Entry, outcomes: list[Outcome], options: argparse.Namesp
 
 def summarise(outcomes: list[Outcome]) -> int:
     """A table: for each check how many entries passed, failed, lack a name, were skipped."""
-    print(f"\n{'check':14} {'pass':>6} {'fail':>6} {'miss':>6} {'skip':>6}")
+    print(f"\n{'check':17} {'pass':>6} {'fail':>6} {'miss':>6} {'skip':>6}")
     for check in [*CHECKS, "all"]:
         states: dict[str, str] = {}
         order = (SKIP, PASS, MISS, FAIL)
@@ -171,7 +176,7 @@ def summarise(outcomes: list[Outcome]) -> int:
                 states[outcome.entry] = max(old, outcome.status, key=order.index)
         if states:
             counts = Counter(states.values())
-            print(f"{check:14} " + " ".join(f"{counts[s]:6}" for s in (PASS, FAIL, MISS, SKIP)))
+            print(f"{check:17} " + " ".join(f"{counts[s]:6}" for s in (PASS, FAIL, MISS, SKIP)))
     return 1 if any(outcome.status == FAIL for outcome in outcomes) else 0
 
 

@@ -97,6 +97,14 @@ def new_tensor_in_place(input: Any, other: Any) -> Any:
     return torch.mul(input, other)
 
 
+def first_operand(input: Any, other: Any, **kwargs: Any) -> Any:
+    return input
+
+
+def detached_in_place(input: Any, other: Any) -> Any:
+    return input.mul_(other.detach())
+
+
 class FirstOrderOnly(torch.autograd.Function):
     """x * y whose second gradient is wrong."""
 
@@ -126,6 +134,8 @@ FAULTS: list[tuple[str, str, Callable[..., Any]]] = [
     ("out", "mul", ignored_out),
     ("inplace", "Tensor.mul_", new_tensor_in_place),
     ("method", "Tensor.mul", faulty_values),
+    ("alias", "mul", first_operand),
+    ("inplace_gradient", "Tensor.mul_", detached_in_place),
 ]
 
 

@@ -29,6 +29,7 @@ class Case:
     most: int | None
     only: str | None = None
     torch_subject: Subject = field(default_factory=reference)
+    _samples: dict[tuple[bool, bool], list[Sample]] = field(default_factory=dict)
 
     @property
     def dtype_name(self) -> str:
@@ -38,6 +39,13 @@ class Case:
     def theirs(self) -> Any:
         """torch's callable of the plain function form."""
         return self.entry.function(self.torch_subject)
+
+    def samples(self, requires_grad: bool = False, extended: bool = False) -> list[Sample]:
+        """The entry's samples, made once for all checks: each judge copies what it uses."""
+        key = (requires_grad, extended)
+        if key not in self._samples:
+            self._samples[key] = self.entry.samples(self.dtype, *key)
+        return self._samples[key]
 
     def chosen(self, samples: list[Sample], most: int | None = None) -> list[Sample]:
         """The samples to try: the one asked for, or an even selection."""
