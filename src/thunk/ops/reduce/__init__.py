@@ -1,5 +1,20 @@
 """Reductions: sums, products, extremes, statistics."""
 
-from thunk.ops.reduce import sums
+from thunk.ops.reduce import (
+    counting,
+    covariance,
+    exponentials,
+    extremes,
+    moments,
+    norms,
+    products,
+    quantiles,
+    selecting,
+    sums,
+    truth,
+)
 
-__all__ = ["sums"]
+__all__ = [
+    "counting", "covariance", "exponentials", "extremes", "moments", "norms", "products",
+    "quantiles", "selecting", "sums", "truth",
+]  # fmt: skip

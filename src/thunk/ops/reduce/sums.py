@@ -1,15 +1,17 @@
-"""Sum, mean and any."""
+"""Sum, mean and their forms that skip NaN; counting what is not zero."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from thunk.ir.opdef import NoGradient
-from thunk.ops.declare import declare
+from thunk.base.errors import Mismatch, expected
+from thunk.ops.declare import composite, declare
+from thunk.ops.reduce.shapes import count_of, reduction, refuse_dtypes, spread
 from thunk.ops.registry import t
-from thunk.ops.rules.dims import reduced_shape, wrap_dims
-from thunk.types.dtype import INTEGRAL, bool_, dtype, int64
-from thunk.types.spec import TensorSpec, make_spec
+from thunk.types.dtype import INTEGRAL, dtype, int64
+from thunk.types.spec import TensorSpec
+
+_FORMS = "function method out"
 
 
 def sum_dtype(self: TensorSpec, wanted: dtype | None) -> dtype:
@@ -20,16 +22,25 @@ def sum_dtype(self: TensorSpec, wanted: dtype | None) -> dtype:
 
 
 def _sum(self: TensorSpec, dim: Any, keepdim: bool, dtype: Any) -> TensorSpec:
-    shape = reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim)
-    return make_spec(shape, sum_dtype(self, dtype), self.device)
+    found: TensorSpec = reduction(self, dim, keepdim, sum_dtype(self, dtype))
+    return found
 
 
-def restore(grad: Any, spec: TensorSpec, dim: Any, keepdim: bool) -> Any:
-    """A reduction's gradient with the reduced dimensions back, broadcast to the input."""
-    if not keepdim:
-        dims = wrap_dims(dim, spec.ndim)
-        grad = t.reshape(grad, reduced_shape(spec.shape, dims, True))
-    return grad.expand(spec.shape)
+def _mean(self: TensorSpec, dim: Any, keepdim: bool, dtype: Any) -> TensorSpec:
+    element = dtype or self.dtype
+    if not element.is_inexact:
+        what = "Input" if dtype is None else "Optional"
+        raise Mismatch(
+            f"could not infer output dtype. {what} dtype must be either a floating point or "
+            f"complex dtype. Got: {element!r}; pass dtype=torch.float32"
+        )
+    found: TensorSpec = reduction(self, dim, keepdim, element)
+    return found
+
+
+def mean_gradient(grad: Any, spec: TensorSpec, dim: Any, keepdim: bool) -> Any:
+    """The gradient of a mean: an equal part to every element."""
+    return t.div(spread(grad, spec, dim, keepdim), count_of(spec, dim))
 
 
 declare(
@@ -37,22 +48,79 @@ declare(
     doc="The sum of all elements.",
     spec=lambda self, dtype: _sum(self, None, False, dtype),
     vjp={"self": lambda grad, self_spec: grad.expand(self_spec.shape)},
-    variants="function method out",
+    variants=_FORMS,
 )
 declare(
     "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)"
     " -> Tensor",
     doc="The sum along dimensions.",
     spec=_sum,
-    vjp={
-        "self": lambda grad, self_spec, dim, keepdim: restore(grad, self_spec, dim, keepdim),
-    },
-    variants="function method out",
+    vjp={"self": lambda grad, self_spec, dim, keepdim: spread(grad, self_spec, dim, keepdim)},
+    variants=_FORMS,
 )
 declare(
-    "any(Tensor self) -> Tensor",
-    doc="Whether any element is not zero.",
-    spec=lambda self: make_spec((), bool_, self.device),
-    vjp=NoGradient("the result is boolean"),
-    variants="function method out",
+    "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    doc="The mean of all elements.",
+    spec=lambda self, dtype: _mean(self, None, False, dtype),
+    vjp={"self": lambda grad, self_spec: mean_gradient(grad, self_spec, None, False)},
+    variants=_FORMS,
 )
+declare(
+    "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    doc="The mean along dimensions.",
+    spec=_mean,
+    vjp={
+        "self": lambda grad, self_spec, dim, keepdim: mean_gradient(grad, self_spec, dim, keepdim)
+    },
+    variants=_FORMS,
+)
+
+
+def _nansum(self: TensorSpec, dim: Any, keepdim: bool, dtype: Any) -> TensorSpec:
+    refuse_dtypes(self, "complex", kind=RuntimeError)
+    if self.dtype.is_inexact and dtype is not None and not dtype.is_floating_point:
+        raise expected("a floating point dtype", repr(dtype), kind=NotImplementedError)
+    return _sum(self, dim, keepdim, dtype)
+
+
+declare(
+    "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
+    " -> Tensor",
+    doc="The sum along dimensions, NaN counted as zero.",
+    spec=_nansum,
+    vjp={
+        "self": lambda grad, self, dim, keepdim: (
+            spread(grad, self._spec, dim, keepdim) * t.logical_not(t.isnan(self))
+        )
+    },
+    variants=_FORMS,
+)
+
+
+@composite(
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
+    " -> Tensor",
+    variants=_FORMS,
+)
+def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The mean along dimensions of the elements that are not NaN."""
+    if not self._spec.dtype.is_inexact:
+        raise expected(
+            "input to have floating point or complex dtype", repr(self._spec.dtype),
+            "convert it first",
+        ).named("nanmean")  # fmt: skip
+    present = t.logical_not(t.isnan(self.detach()))
+    total = t.nansum(self, dim, keepdim, dtype=dtype)
+    return total / t.sum(present, dim, keepdim)
+
+
+@composite("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", variants=_FORMS)
+def count_nonzero_dims(self: Any, dim: Any) -> Any:
+    """The number of elements along dimensions that are not zero."""
+    return t.sum(t.ne(self, 0), dim)
+
+
+@composite("count_nonzero(Tensor self, int? dim=None) -> Tensor", variants=_FORMS)
+def count_nonzero(self: Any, dim: Any = None) -> Any:
+    """The number of elements that are not zero."""
+    return t.sum(t.ne(self, 0), dim)
