@@ -11,8 +11,8 @@ from typing import Any
 
 from thunk.autograd.meta import Edge, History, requires_grad
 from thunk.autograd.node import Grads, Node
+from thunk.autograd.windows import read_window
 from thunk.dispatch.state import no_grad_recording, state
-from thunk.ops.registry import t
 from thunk.runtime.tensors import empty_tensor, new_tensor
 from thunk.types.tensor_base import TensorBase
 
@@ -117,9 +117,8 @@ def refresh_view(tensor: TensorBase, history: History) -> None:
         return
     if history.creation:
         raise RuntimeError(refusal(history.creation, "its base or another view of its base"))
-    spec = tensor._spec
     with no_grad_recording(True):
-        fresh = t.as_strided(base, spec.shape, spec.strides, spec.offset)
+        fresh = read_window(base, tensor._spec)
     history.view_version = tensor._versions.value
     history.grad_fn = fresh._history.grad_fn
     history.output_index = fresh._history.output_index

@@ -6,6 +6,7 @@ to tensors that may have a history.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from thunk.autograd.edges import (
@@ -18,6 +19,7 @@ from thunk.autograd.edges import (
 from thunk.autograd.meta import Edge, History, history_of, requires_grad
 from thunk.autograd.node import Grads, Node, set_history
 from thunk.autograd.record import OpNode
+from thunk.autograd.windows import clear_window, read_window
 from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import no_grad_recording, state
@@ -34,10 +36,12 @@ def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     """Run the in-place operator derived from `op.functional`."""
     functional = op.functional
     assert functional is not None
+    if functional.view:
+        return change_window(op, functional, args)
     place = next(i for i, each in enumerate(op.schema.arguments) if each.is_written)
     target = args[place]
     recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
-    check_writable(op.name, target, recording)
+    check_writable(op.name, target, recording, "idempotent" in functional.variants)
     source = target
     own_name = functional.schema.arguments[place].name
     if recording and (own_name in functional.saved or functional.is_composite):
@@ -50,20 +54,29 @@ def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     return target
 
 
-def check_writable(name: str, target: TensorBase, recording: bool) -> None:
+def check_writable(
+    name: str, target: TensorBase, recording: bool, idempotent: bool = False
+) -> None:
     """Raise where PyTorch refuses to write in place."""
     if isinstance(target._versions, InferenceCounter) and not birth.inference:
         raise RuntimeError(
             f"{name}: Inplace update to inference tensor outside InferenceMode is not allowed; "
             "clone() it first"
         )
+    check_history(name, target, recording)
     spec = target._spec
+    if idempotent:
+        return
     if any(stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape, strict=True)):
         raise RuntimeError(
             f"{name}: unsupported operation: more than one element of the written-to tensor "
             "refers to a single memory location. Please clone() the tensor before performing "
             "the operation."
         )
+
+
+def check_history(name: str, target: TensorBase, recording: bool) -> None:
+    """Raise where a write to `target` cannot be differentiated."""
     if not state.grad_enabled:
         return
     history: History | None = target._history
@@ -84,6 +97,19 @@ def check_writable(name: str, target: TensorBase, recording: bool) -> None:
         )
     if history.creation and (recording or requires_grad(base)):
         raise RuntimeError(f"{name}: {refusal(history.creation, 'it')}")
+
+
+def change_window(op: OpDef, functional: OpDef, args: tuple[Any, ...]) -> Any:
+    """An in-place view operator: the target looks at the same storage through another window."""
+    target = args[0]
+    check_history(op.name, target, requires_grad(target))
+    shown = call(functional, args)
+    edge = edge_of(shown) if state.grad_enabled else None
+    target._spec = shown._spec
+    target._versions.value += 1
+    if edge is not None:
+        set_history(target, edge.node, edge.index)
+    return target
 
 
 def _snapshot(target: TensorBase) -> Any:
@@ -167,10 +193,10 @@ class CopySlices(Node):
         if gradient is None:
             return [None, None]
         base, view = self.base_spec, self.view_spec
-        dense = t.relayout(gradient, base.strides)
-        place = (view.shape, view.strides, view.offset - base.offset)
-        zeros = t.zeros(view.shape, dtype=base.dtype, device=base.device)
-        return [t.as_strided_scatter(dense, zeros, *place), t.as_strided(dense, *place)]
+        laid = t.relayout(gradient, base.strides)
+        start = base.offset * base.dtype.itemsize // view.dtype.itemsize
+        window = replace(view, offset=view.offset - start)
+        return [clear_window(laid, window), read_window(laid, window)]
 
 
 def _rebase(base: TensorBase, view: TensorBase, edge: Edge) -> None:

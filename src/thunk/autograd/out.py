@@ -14,9 +14,10 @@ from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
 from thunk.ir.opdef import OpDef
-from thunk.runtime.storage import Storage, array_of
+from thunk.ops.copy.resizing import give_shape
+from thunk.runtime.storage import array_of
 from thunk.types.promotion import can_cast
-from thunk.types.spec import TensorSpec, contiguous_strides
+from thunk.types.spec import contiguous_strides
 from thunk.types.tensor_base import TensorBase
 
 
@@ -26,7 +27,10 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     assert functional is not None
     names = [argument.name for argument in op.schema.arguments]
     given = dict(zip(names, args, strict=True))
-    outs = [given[argument.name] for argument in op.schema.outs]
+    outs: list[Any] = []
+    for argument in op.schema.outs:
+        value = given[argument.name]
+        outs.extend(value if argument.type.is_list else (value,))
     if state.grad_enabled and any(requires_grad(each) for each in tensors_in(args)):
         raise RuntimeError(
             f"{op.name}(): functions with out=... arguments don't support automatic "
@@ -37,6 +41,10 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         _refuse_shared(op.name, outs, plain)
     result = call(functional, _with_out_dtype(functional, plain, outs))
     results = result if isinstance(result, (tuple, list)) else (result,)
+    if len(outs) != len(results):
+        raise RuntimeError(
+            f"{op.name}: expected {len(results)} out tensors, got {len(outs)}; pass one a result"
+        )
     for target, value in zip(outs, results, strict=True):
         if "exact" in functional.variants and target._spec.dtype is not value._spec.dtype:
             raise RuntimeError(
@@ -92,21 +100,8 @@ def write_out(name: str, target: TensorBase, value: Any) -> None:
                 UserWarning,
                 stacklevel=2,
             )
-        resize(target, want.shape)
+        give_shape(target, want.shape, contiguous_strides(want.shape))
     if target._storage.data is not None and target._spec.numel:
         source = value if want.dtype is have.dtype else value.to(have.dtype)
         array_of(target._storage, target._spec)[...] = array_of(source._storage, source._spec)
     target._versions.value += 1
-
-
-def resize(target: TensorBase, shape: tuple[int, ...]) -> None:
-    """Give `target` another shape, growing its storage if it must."""
-    old = target._spec
-    new = TensorSpec(
-        tuple(shape), old.dtype, contiguous_strides(tuple(shape)), old.offset, old.device
-    )
-    needed = new.extent() * new.dtype.itemsize
-    storage: Storage = target._storage
-    if storage.data is not None and storage.nbytes < needed:
-        storage.resize(needed)
-    target._spec = new

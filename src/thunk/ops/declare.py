@@ -53,8 +53,9 @@ def declare(
     `variants` lists what users call: "function", "method", "inplace", "out", "property", and
     "variadic" where a function takes its list of tensors in a row too; beside "out",
     "exact" refuses an `out` tensor of another dtype than the result's, and "apart" one that shares
-    memory with an input. `module` is the
-    public home of the function ("nn", "linalg", "fft", "special"; "" for the top level).
+    memory with an input; beside "inplace", "idempotent" allows a target that repeats elements.
+    `module` is the public home of the function ("nn", "linalg", "fft", "special"; "" for the top
+    level).
     `numbers` names tensor arguments that also take Python numbers; `static` names scalars whose
     value changes the graph. An operator with `decompose` and no `vjp` is composite: autograd
     differentiates its parts.

@@ -53,12 +53,12 @@ def empty_tensor(spec: TensorSpec) -> Any:
 
 def tensor_like(array: numpy.ndarray, spec: TensorSpec) -> Any:
     """A tensor of exactly `spec`, holding `array`'s values; takes fresh arrays over."""
-    itemsize = spec.dtype.itemsize
+    if spec.device.type == "meta":
+        return empty_tensor(spec)
     owned = array.base is None and array.flags.owndata and array.dtype == spec.dtype.numpy
     if owned and array.flags.c_contiguous and spec.is_contiguous() and spec.offset == 0:
         flat = array.reshape(-1).view(numpy.uint8) if array.size else array.reshape(0)
         return new_tensor(Storage(flat.view(numpy.uint8)), spec)
-    del itemsize
     tensor = empty_tensor(spec)
     if array.size:
         array_of(tensor._storage, spec)[...] = array

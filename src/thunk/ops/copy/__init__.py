@@ -1,5 +1,5 @@
-"""Operators that copy: clone, casts, fills and writes."""
+"""Copies, casts and fills; and what changes the memory that a tensor looks at."""
 
-from thunk.ops.copy import copying
+from thunk.ops.copy import casting, copying, resizing
 
-__all__ = ["copying"]
+__all__ = ["casting", "copying", "resizing"]

@@ -1,4 +1,4 @@
-"""Views that regroup, broadcast or reorder dimensions."""
+"""Views that regroup dimensions: view, reshape, flatten, squeeze and their kin."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from thunk.base.errors import Mismatch
 from thunk.ops.declare import composite, declare
 from thunk.ops.registry import t
 from thunk.ops.rules.dims import infer_size, wrap_dim, wrap_dims
+from thunk.types.layout import contiguous_format
 from thunk.types.spec import TensorSpec, contiguous_strides
 
 
@@ -15,29 +16,31 @@ def view_strides(spec: TensorSpec, shape: tuple[int, ...]) -> tuple[int, ...] | 
     """Strides that show `spec`'s elements in `shape` without a copy, None if there are none."""
     if spec.numel == 0:
         return contiguous_strides(shape) if shape != spec.shape else spec.strides
-    result = [0] * len(shape)
-    view_dim = len(shape) - 1
     if not spec.shape:
         return (1,) * len(shape)
-    chunk_stride = spec.strides[-1]
-    tensor_numel = view_numel = 1
+    result = [0] * len(shape)
+    place = len(shape) - 1
+    run_stride = spec.strides[-1]
+    run_size = filled = 1
     for dim in range(len(spec.shape) - 1, -1, -1):
-        tensor_numel *= spec.shape[dim]
-        joined = dim > 0 and (
-            spec.shape[dim - 1] == 1 or spec.strides[dim - 1] == tensor_numel * chunk_stride
-        )
-        if joined:
+        run_size *= spec.shape[dim]
+        if dim > 0 and _continues(spec, dim, run_size * run_stride):
             continue
-        while view_dim >= 0 and (view_numel < tensor_numel or shape[view_dim] == 1):
-            result[view_dim] = view_numel * chunk_stride
-            view_numel *= shape[view_dim]
-            view_dim -= 1
-        if view_numel != tensor_numel:
+        while place >= 0 and (filled < run_size or shape[place] == 1):
+            result[place] = filled * run_stride
+            filled *= shape[place]
+            place -= 1
+        if filled != run_size:
             return None
         if dim > 0:
-            chunk_stride = spec.strides[dim - 1]
-            tensor_numel = view_numel = 1
-    return tuple(result) if view_dim == -1 else None
+            run_stride = spec.strides[dim - 1]
+            run_size = filled = 1
+    return tuple(result) if place == -1 else None
+
+
+def _continues(spec: TensorSpec, dim: int, stride: int) -> bool:
+    """Whether the dimension before `dim` goes on where `dim` ends."""
+    return spec.shape[dim - 1] == 1 or spec.strides[dim - 1] == stride
 
 
 def _view(self: TensorSpec, size: Any) -> TensorSpec:
@@ -61,108 +64,67 @@ declare(
 )
 
 
-@composite("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", variants="function method")
+@composite("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
+def view_as(self: Any, other: Any) -> Any:
+    """`view` in the shape of `other`."""
+    return self.view(other._spec.shape)
+
+
+@composite("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
 def reshape(self: Any, shape: tuple[int, ...]) -> Any:
     """The same elements in another shape; a view where strides allow it, else a copy."""
-    try:
-        shape = infer_size(shape, self._spec.numel)
-    except Mismatch as mismatch:
-        raise mismatch.named("reshape") from None
+    shape = infer_size(shape, self._spec.numel)
     if view_strides(self._spec, shape) is not None:
         return self.view(shape)
-    return self.contiguous().view(shape)
+    return self.clone(memory_format=contiguous_format).view(shape)
 
 
-def _permute(self: TensorSpec, dims: Any) -> TensorSpec:
-    if len(dims) != self.ndim:
+@composite("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
+def reshape_as(self: Any, other: Any) -> Any:
+    """`reshape` in the shape of `other`."""
+    return t.reshape(self, other._spec.shape)
+
+
+@composite("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
+def flatten(self: Any, start_dim: int, end_dim: int) -> Any:
+    """Dimensions `start_dim` to `end_dim` joined into one."""
+    shape = self._spec.shape
+    first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if first > last:
+        raise Mismatch("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return t.reshape(self, (1,))
+    if first == last:
+        return self
+    joined = 1
+    for size in shape[first : last + 1]:
+        joined *= size
+    return t.reshape(self, (*shape[:first], joined, *shape[last + 1 :]))
+
+
+@composite("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
+def unflatten(self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
+    """Dimension `dim` split into several of the given sizes."""
+    shape = self._spec.shape
+    place = wrap_dim(dim, len(shape))
+    if not sizes:
+        raise Mismatch("sizes must be non-empty")
+    if not shape:
+        raise Mismatch("expected a tensor with dimensions, got a 0-dim tensor", IndexError)
+    try:
+        parts = infer_size(sizes, shape[place])
+    except Mismatch as mismatch:
         raise Mismatch(
-            f"number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = "
-            f"{len(dims)}"
-        )
-    order = wrap_dims(dims, self.ndim)
-    return self.window(
-        tuple(self.shape[d] for d in order), tuple(self.strides[d] for d in order)
-    )
+            f"Provided sizes {list(sizes)} don't multiply up to the size of dim {place} "
+            f"({shape[place]}) in the input tensor: {mismatch.message}"
+        ) from None
+    return self.view((*shape[:place], *parts, *shape[place + 1 :]))
 
 
-def _permute_back(grad: Any, dims: Any) -> Any:
-    inverse = [0] * len(dims)
-    for position, dim in enumerate(dims):
-        inverse[dim % len(dims)] = position
-    return t.permute(grad, inverse)
-
-
-declare(
-    "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
-    doc="The dimensions in another order.",
-    spec=_permute,
-    vjp={"self": _permute_back},
-    view=True,
-)
-
-
-def _transpose(self: TensorSpec, dim0: int, dim1: int) -> TensorSpec:
-    first, second = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
-    order = list(range(self.ndim))
-    if order:
-        order[first], order[second] = order[second], order[first]
-    return self.window(
-        tuple(self.shape[d] for d in order), tuple(self.strides[d] for d in order)
-    )
-
-
-declare(
-    "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-    doc="Two dimensions swapped.",
-    spec=_transpose,
-    vjp={"self": lambda grad, dim0, dim1: t.transpose(grad, dim0, dim1)},
-    view=True,
-    variants="function method",
-)
-
-
-def _expand(self: TensorSpec, size: Any, implicit: bool) -> TensorSpec:
-    lead = len(size) - self.ndim
-    if lead < 0:
-        raise Mismatch(
-            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({self.ndim})"
-        )
-    shape, strides = [], []
-    for position, wanted in enumerate(size):
-        have = self.shape[position - lead] if position >= lead else 1
-        stride = self.strides[position - lead] if position >= lead else 0
-        if wanted == -1:
-            if position < lead:
-                raise Mismatch(
-                    f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, "
-                    f"non-existing dimension {position}"
-                )
-            wanted = have
-        elif wanted < 0:
-            raise Mismatch(f"expected sizes that are not negative, got {list(size)}")
-        elif have != wanted:
-            if have != 1:
-                raise Mismatch(
-                    f"The expanded size of the tensor ({wanted}) must match the existing size "
-                    f"({have}) at non-singleton dimension {position}. Target sizes: {list(size)}. "
-                    f"Tensor sizes: {list(self.shape)}"
-                )
-            stride = 0
-        shape.append(wanted)
-        strides.append(stride)
-    return self.window(tuple(shape), tuple(strides))
-
-
-declare(
-    "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
-    doc="Dimensions of size one repeated without a copy.",
-    spec=_expand,
-    vjp={"self": lambda grad: grad},  # the engine sums broadcast dimensions back
-    view=True,
-    variants="method",
-)
+@composite("ravel(Tensor(a) self) -> Tensor(a)")
+def ravel(self: Any) -> Any:
+    """All elements in one dimension."""
+    return self.contiguous().view((-1,)) if self._spec.numel else t.reshape(self, (0,))
 
 
 def _unsqueeze(self: TensorSpec, dim: int) -> TensorSpec:
@@ -176,24 +138,25 @@ declare(
     "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
     doc="A dimension of size one inserted.",
     spec=_unsqueeze,
-    vjp={
-        "self": lambda grad, dim: t.squeeze(grad, dim),
-    },
+    vjp={"self": lambda grad, dim: t.squeeze(grad, dim)},
     view=True,
     variants="function method inplace",
 )
 
 
-def _squeeze_all(self: TensorSpec) -> TensorSpec:
-    kept = [d for d, size in enumerate(self.shape) if size != 1]
+def _without_ones(self: TensorSpec, dims: Any) -> TensorSpec:
+    kept = [d for d, size in enumerate(self.shape) if not (d in dims and size == 1)]
     return self.window(tuple(self.shape[d] for d in kept), tuple(self.strides[d] for d in kept))
+
+
+def _squeeze_all(self: TensorSpec) -> TensorSpec:
+    return _without_ones(self, range(self.ndim))
 
 
 def _squeeze_dims(self: TensorSpec, dim: Any) -> TensorSpec:
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    chosen = {wrap_dim(each, self.ndim) for each in dims}
-    kept = [d for d, size in enumerate(self.shape) if not (d in chosen and size == 1)]
-    return self.window(tuple(self.shape[d] for d in kept), tuple(self.strides[d] for d in kept))
+    if isinstance(dim, int):
+        return _without_ones(self, (wrap_dim(dim, self.ndim),))
+    return _without_ones(self, wrap_dims(dim, self.ndim) if dim else ())
 
 
 _UNSQUEEZE = {"self": lambda grad, self_spec: t.reshape(grad, self_spec.shape)}
@@ -204,7 +167,7 @@ declare(
     spec=_squeeze_all,
     vjp=_UNSQUEEZE,
     view=True,
-    variants="function method",
+    variants="function method inplace",
 )
 declare(
     "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
@@ -212,7 +175,7 @@ declare(
     spec=_squeeze_dims,
     vjp=_UNSQUEEZE,
     view=True,
-    variants="function method",
+    variants="function method inplace",
 )
 declare(
     "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
@@ -220,5 +183,5 @@ declare(
     spec=_squeeze_dims,
     vjp=_UNSQUEEZE,
     view=True,
-    variants="function method",
+    variants="function method inplace",
 )
