@@ -13,7 +13,14 @@ from thunk.autograd import (
     set_grad_enabled,
 )
 from thunk.base.version import __version__
-from thunk.tensor.creation import from_numpy, tensor
+from thunk.tensor.creation import (
+    as_tensor,
+    asarray,
+    from_dlpack,
+    from_numpy,
+    frombuffer,
+    tensor,
+)
 from thunk.tensor.tensor import Tensor
 from thunk.types import dtype as _dtypes
 from thunk.types.device import device
@@ -39,8 +46,9 @@ globals().update({each.name: each for each in _dtypes.all_dtypes()})
 globals().update(_dtypes.ALIASES)
 
 __all__ = [
-    "Size", "Tensor", "__version__", "autograd", "channels_last", "channels_last_3d",
-    "contiguous_format", "device", "dtype", "e", "enable_grad", "finfo", "from_numpy",
+    "Size", "Tensor", "__version__", "as_tensor", "asarray", "autograd", "channels_last", "channels_last_3d",
+    "contiguous_format", "device", "dtype", "e", "enable_grad", "finfo", "from_dlpack",
+    "from_numpy", "frombuffer",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_grad_enabled",
     "is_inference_mode_enabled", "is_tensor", "layout", "memory_format", "nan", "nn", "no_grad",
     "pi", "preserve_format", "set_default_dtype", "set_grad_enabled", "sparse_coo", "sparse_csr",

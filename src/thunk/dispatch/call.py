@@ -14,7 +14,7 @@ from thunk.dispatch.keys import DispatchKey, KeySet, autograd_key_of
 from thunk.dispatch.registry import registry
 from thunk.dispatch.state import state
 from thunk.ir.opdef import OpDef
-from thunk.types.device import CPU, device
+from thunk.types.device import device, get_default_device
 from thunk.types.tensor_base import TensorBase
 
 BACKEND_OF_DEVICE = {
@@ -57,8 +57,8 @@ def keys_of_call(args: tuple[Any, ...]) -> KeySet:
     if DispatchKey.Meta in keys:
         keys = keys - DispatchKey.CPU
     if not keys:
-        where = next((value for value in args if isinstance(value, device)), CPU)
-        keys = keys_of_device(where)
+        where = next((value for value in args if isinstance(value, device)), None)
+        keys = keys_of_device(where or get_default_device())
     return keys
 
 

@@ -18,6 +18,7 @@ from thunk.autograd.node import Node, RemovableHandle, add_hook
 from thunk.ops.registry import t
 from thunk.runtime.storage import array_of
 from thunk.runtime.tensors import announce_tensor_class, new_tensor
+from thunk.tensor.text import text_of
 from thunk.types.device import device
 from thunk.types.dtype import dtype
 from thunk.types.layout import layout, strided
@@ -288,6 +289,14 @@ class Tensor(TensorBase):
     @property
     def grad_edge(self) -> Any:
         return edge_of(self)
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return text_of(self, tensor_contents)
+
+    def __format__(self, spec: str) -> str:
+        if not self._spec.shape and self._spec.device.type != "meta":
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
 
 
 announce_tensor_class(Tensor)

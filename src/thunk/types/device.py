@@ -5,6 +5,8 @@ Invariant: equal devices hash alike; `str(device)` parses back to an equal devic
 
 from __future__ import annotations
 
+import threading
+
 DEVICE_TYPES = ("cpu", "lazy", "meta", "xla", "cuda", "mps", "xpu", "privateuseone")
 
 
@@ -53,6 +55,14 @@ class device:
     def __reduce__(self) -> tuple[object, tuple[str, int | None]]:
         return device, (self.type, self.index)
 
+    def __enter__(self) -> device:
+        _defaults.entered.append(_defaults.current)
+        _defaults.current = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _defaults.current = _defaults.entered.pop()
+
 
 def _parse(text: str, index: int | None) -> tuple[str, int | None]:
     name, colon, tail = text.partition(":")
@@ -76,3 +86,24 @@ def _parse(text: str, index: int | None) -> tuple[str, int | None]:
 
 CPU = device("cpu")
 META = device("meta")
+
+
+class _Defaults(threading.local):
+    """Where the new tensors of this thread live unless a call says otherwise."""
+
+    def __init__(self) -> None:
+        self.current = CPU
+        self.entered: list[device] = []
+
+
+_defaults = _Defaults()
+
+
+def get_default_device() -> device:
+    """The device of new tensors."""
+    return _defaults.current
+
+
+def set_default_device(where: device | str | int | None) -> None:
+    """Change the device of new tensors; None is the CPU again."""
+    _defaults.current = CPU if where is None else device(where)
