@@ -9,6 +9,7 @@ from typing import Any
 
 import thunk.autograd.install
 import thunk.backends.reference.rules
+import thunk.lazy.install
 import thunk.ops.families
 import thunk.tensor.methods  # noqa: F401
 from thunk.ops.public import public_functions

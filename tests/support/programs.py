@@ -71,8 +71,9 @@ def programs(longest: int = 24) -> st.SearchStrategy[list[tuple[Any, ...]]]:
 class Run:
     """One execution of a program on one library."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: Any, observe_each: bool = True) -> None:
         self.library = library
+        self.observe_each = observe_each
         self.tensors: list[Any] = []
         self.made = 0
         self.log: list[Any] = []
@@ -92,7 +93,8 @@ class Run:
                 getattr(self, f"do_{statement[0]}")(*statement[1:])
             except (RuntimeError, ValueError, IndexError, TypeError) as raised:
                 error = type(raised).__name__
-            outcomes.append(Outcome(error, self.state()))
+            last = statement is program[-1]
+            outcomes.append(Outcome(error, self.state() if self.observe_each or last else ()))
         return outcomes
 
     def state(self) -> tuple[Any, ...]:
@@ -101,13 +103,13 @@ class Run:
 
     def facts(self, tensor: Any) -> tuple[Any, ...]:
         with self.library.no_grad():
-            values = _numbers(tensor.detach().numpy())
+            values = _numbers(tensor.detach().tolist())
             try:
                 leaf: bool | str = tensor.is_leaf
             except RuntimeError:
                 leaf = "refused"
             gradient = tensor.grad if leaf is True or tensor.retains_grad else None
-            shown = None if gradient is None else _numbers(gradient.detach().numpy())
+            shown = None if gradient is None else _numbers(gradient.detach().tolist())
         return (
             tuple(tensor.shape), tuple(tensor.stride()), values, tensor.requires_grad, leaf,
             tensor._version, shown,
@@ -181,7 +183,7 @@ class Run:
 
     def do_hook(self, first: int, replace: bool) -> None:
         def hook(gradient: Any) -> Any:
-            self.log.append(_numbers(gradient.detach().numpy()))
+            self.log.append(_numbers(gradient.detach().tolist()))
             return gradient * 2 if replace else None
 
         self.pick(first).register_hook(hook)

@@ -112,6 +112,8 @@ def set_requires_grad(tensor: TensorBase, value: bool) -> None:
             f"{tensor._spec.dtype!r}; convert it with .float()"
         )
     history_of(tensor).requires_grad = value
+    if tensor._node is not None:
+        tensor._node.trace.flag_changed(tensor)
 
 
 def set_grad(tensor: TensorBase, value: Any) -> None:

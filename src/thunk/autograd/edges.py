@@ -13,7 +13,8 @@ from thunk.autograd.meta import Edge, History, requires_grad
 from thunk.autograd.node import Grads, Node
 from thunk.autograd.windows import read_window
 from thunk.dispatch.state import no_grad_recording, state
-from thunk.runtime.tensors import empty_tensor, new_tensor
+from thunk.ops.registry import t
+from thunk.runtime.tensors import new_tensor
 from thunk.types.tensor_base import TensorBase
 
 _AFTER_ALL_OTHERS = 1 << 62
@@ -73,11 +74,8 @@ def accumulate(variable: TensorBase, gradient: Any) -> None:
 
 def _own_copy(variable: TensorBase, gradient: Any) -> Any:
     # The gradient may be shared with another leaf or held by the caller, so it is never stolen.
-    spec = variable._spec
-    target = empty_tensor(spec.fresh().with_dtype(gradient._spec.dtype))
     with no_grad_recording():
-        target.copy_(gradient)
-    return target
+        return t.relayout(gradient, variable._spec.fresh().strides)
 
 
 def edge_of(tensor: TensorBase) -> Edge | None:

@@ -29,7 +29,8 @@ class Pass:
         self.captured: dict[Edge, Any] = {}
         self.buffers: dict[Node, Grads] = {}
         self.waiting: dict[Node, int] = {}
-        self.needed: set[Node] | None = None
+        self.needed: set[Node] | None = None  # None: all
+        self.executed: set[Node] | None = None
         self.ready: list[tuple[int, int, Node]] = []
         self._order = 0
 
@@ -61,7 +62,9 @@ class Pass:
                     stack.append(edge.node)
                 self.waiting[edge.node] += 1
         if self.captures is not None:
-            self.needed = _leading_to({edge.node for edge in self.captures}, order)
+            targets = {edge.node for edge in self.captures}
+            self.executed = _leading_to(targets, order)
+            self.needed = self.executed | targets
 
     def _push(self, node: Node) -> None:
         self._order += 1
@@ -76,7 +79,7 @@ class Pass:
 
     def _run_node(self, node: Node) -> None:
         grads = self.buffers.pop(node, None) or [None] * node.output_count
-        wanted = self.needed is None or node in self.needed
+        wanted = self.executed is None or node in self.executed
         results: Grads = [None] * len(node.edges)
         if any(gradient is not None for gradient in grads):
             grads = self._before(node, grads)
@@ -131,13 +134,13 @@ class Pass:
 
 
 def _leading_to(targets: set[Node], order: list[Node]) -> set[Node]:
-    """Nodes from which some target can be reached."""
+    """Nodes below which some target lies; a target counts only if another is below it."""
     users: dict[Node, list[Node]] = {}
     for node in order:
         for edge in node.edges:
             if edge is not None:
                 users.setdefault(edge.node, []).append(node)
-    found = set(targets)
+    found: set[Node] = set()
     stack = list(targets)
     while stack:
         for user in users.get(stack.pop(), ()):

@@ -122,7 +122,7 @@ def _snapshot(target: TensorBase) -> Any:
 
 def assign(name: str, target: TensorBase, result: Any) -> None:
     """Make `result` the value, and where recording the history, of `target`."""
-    _check_result(name, target._spec, result._spec)
+    check_result(name, target._spec, result._spec)
     if result._spec.dtype is not target._spec.dtype:
         result = result.to(target._spec.dtype)
     write(target, result)
@@ -148,12 +148,12 @@ def rebind(target: TensorBase, edge: Edge) -> None:
 
 def write(target: TensorBase, result: TensorBase) -> None:
     """Copy values and count the write; no history."""
-    if target._storage.data is not None and target._spec.numel:
+    if target._storage.writable() is not None and target._spec.numel:
         array_of(target._storage, target._spec)[...] = array_of(result._storage, result._spec)
     target._versions.value += 1
 
 
-def _check_result(name: str, target: TensorSpec, result: TensorSpec) -> None:
+def check_result(name: str, target: TensorSpec, result: TensorSpec) -> None:
     if not can_cast(result.dtype, target.dtype):
         raise RuntimeError(
             f"{name}: result type {result.dtype!r} can't be cast to the desired output type "

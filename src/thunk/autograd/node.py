@@ -19,6 +19,11 @@ _sequence = itertools.count(1)
 _hook_ids = itertools.count(1)
 
 
+def next_sequence() -> int:
+    """A number above those of all nodes so far."""
+    return next(_sequence)
+
+
 class RemovableHandle:
     """Removes one hook; usable as a context manager."""
 
@@ -57,9 +62,12 @@ class Node:
 
     def __init__(self, edges: tuple[Edge | None, ...], output_specs: list[TensorSpec]) -> None:
         self.edges = edges
+        self._prepare(output_specs, next(_sequence))
+
+    def _prepare(self, output_specs: list[TensorSpec], sequence: float) -> None:
         self.output_specs = output_specs
         self.output_count = len(output_specs)
-        self.sequence = next(_sequence)
+        self.sequence = sequence
         self.pre_hooks: dict[int, Callable[..., Any]] | None = None
         self.post_hooks: dict[int, Callable[..., Any]] | None = None
         self.tensor_hooks: dict[int, dict[int, Any]] | None = None

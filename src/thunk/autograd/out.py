@@ -101,7 +101,7 @@ def write_out(name: str, target: TensorBase, value: Any) -> None:
                 stacklevel=2,
             )
         give_shape(target, want.shape, contiguous_strides(want.shape))
-    if target._storage.data is not None and target._spec.numel:
+    if target._storage.writable() is not None and target._spec.numel:
         source = value if want.dtype is have.dtype else value.to(have.dtype)
         array_of(target._storage, target._spec)[...] = array_of(source._storage, source._spec)
     target._versions.value += 1

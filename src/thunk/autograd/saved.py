@@ -12,6 +12,7 @@ from thunk.autograd.meta import History
 from thunk.autograd.node import Node
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.runtime.tensors import new_tensor
+from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import InferenceCounter, TensorBase
 
 FREED = (
@@ -26,7 +27,7 @@ class SavedValue:
     """One saved tensor with the version it had."""
 
     __slots__ = (
-        "_history", "_hooks", "_packed", "is_output", "output_index", "tensor", "version",
+        "_history", "_hooks", "_packed", "_spec", "is_output", "output_index", "tensor", "version",
         "versions",
     )  # fmt: skip
 
@@ -42,6 +43,7 @@ class SavedValue:
         self.is_output = output_index is not None
         self._hooks: Any = state.saved_tensor_hooks[-1] if state.saved_tensor_hooks else None
         self._packed: Any = None
+        self._spec: TensorSpec = tensor._spec
         if self.is_output:
             # Kept without its producer: node -> result -> node would be a cycle.
             kept = new_tensor(tensor._storage, tensor._spec, tensor._versions)
@@ -79,15 +81,18 @@ class SavedValue:
         return result
 
     def _overwritten(self, node: Node) -> str:
-        spec = self.tensor._spec
         where = f", which is output {self.output_index} of {node.name()}," if self.is_output else ""
-        return (
-            "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: [{spec.dtype!r} {list(spec.shape)}]{where} is at version "
-            f"{self.versions.value}; expected version {self.version} instead. Hint: clone() it "
-            "before writing, or enable anomaly detection to find the operation: "
-            "torch.autograd.set_detect_anomaly(True)"
-        )
+        versions = f" is at version {self.versions.value}; expected version {self.version} instead"
+        return overwritten_message(where + versions, self._spec)
+
+
+def overwritten_message(what: str, spec: TensorSpec) -> str:
+    """PyTorch's complaint about a saved value that was written since."""
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [{spec.dtype!r} {list(spec.shape)}]{what}. Hint: clone() it before writing, or "
+        "enable anomaly detection to find the operation: torch.autograd.set_detect_anomaly(True)"
+    )
 
 
 def detached(tensor: Any) -> Any:

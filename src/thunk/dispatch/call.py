@@ -40,7 +40,7 @@ def tensors_in(args: Any) -> Iterator[TensorBase]:
 
 def keys_of_device(where: device) -> KeySet:
     """The keys a tensor on `where` carries."""
-    keys = _KEYS_OF_DEVICE.get(where.type)
+    keys = _KEYS_OF_DEVICE.get("lazy" if state.lazy and where.type == "cpu" else where.type)
     if keys is None:
         raise RuntimeError(
             f"expected a device this build has (cpu, lazy, meta), got {where}; use device='cpu'"

@@ -20,6 +20,7 @@ class State(threading.local):
 
     def __init__(self) -> None:
         self.grad_enabled = True
+        self.lazy = False
         self.anomaly = False
         self.anomaly_checks_nan = True
         self.include = _NOTHING

@@ -1,25 +1,5 @@
 """Every family of operators, imported for its declarations. A new family is one line here."""
 
-from thunk.ops import (
-    conv,
-    copy,
-    creation,
-    matmul,
-    pointwise,
-    reduce,
-    scan,
-    sort,
-    view,
-)
+from thunk.ops import conv, copy, creation, matmul, pointwise, reduce, view
 
-FAMILIES = (
-    conv,
-    copy,
-    creation,
-    matmul,
-    pointwise,
-    reduce,
-    scan,
-    sort,
-    view,
-)
+FAMILIES = (conv, copy, creation, matmul, pointwise, reduce, view)

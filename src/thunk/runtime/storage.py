@@ -5,6 +5,8 @@ Invariant: `data` is a flat byte array; every tensor that shares memory shares t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
 from thunk.types.dtype import from_numpy_dtype
@@ -14,16 +16,60 @@ Bytes = numpy.ndarray
 
 
 class Storage:
-    """A block of memory. `data` is None for tensors that have no values (the meta device)."""
+    """A block of memory. `data` is None for tensors that have no values (the meta device).
 
-    __slots__ = ("__weakref__", "data", "resizable")
+    While a lazy trace holds newer contents than the memory, `trace` is that trace: whoever asks for
+    `data` has it computed first. `node` and `home` say which value of the trace is the contents and
+    in which geometry; `foreign` marks memory that others can write to or read behind our back.
+    """
 
-    data: Bytes | None
-    resizable: bool
+    __slots__ = ("__weakref__", "_data", "foreign", "home", "node", "resizable", "trace")
 
-    def __init__(self, data: Bytes | None, resizable: bool = True) -> None:
-        self.data = data
+    def __init__(self, data: Bytes | None, resizable: bool = True, foreign: bool = False) -> None:
+        self._data = data
         self.resizable = resizable
+        self.foreign = foreign
+        self.trace: Any = None
+        self.node: Any = None
+        self.home: TensorSpec | None = None
+
+    @property
+    def data(self) -> Bytes | None:
+        if self.trace is not None:
+            self.trace.materialise()
+        return self._data
+
+    @data.setter
+    def data(self, value: Bytes | None) -> None:
+        self._data = value
+
+    def writable(self) -> Bytes | None:
+        """The memory for a write that happens now; pending reads of the old contents run first."""
+        if self.node is not None:
+            self.node.trace.materialise()
+        return self.data
+
+    @property
+    def existed(self) -> bool:
+        """Whether there was memory before the trace that holds newer contents."""
+        return self._data is not None
+
+    def snapshot(self) -> Bytes | None:
+        """The present contents, safe from whoever shares the memory."""
+        data = self.data
+        return data.copy() if self.foreign and data is not None else data
+
+    def receive(self, data: Bytes) -> None:
+        """Take new contents over; shared memory is written in place, so that others see it."""
+        if self.foreign and self._data is not None:
+            self._data[: data.nbytes] = data[: self._data.nbytes]
+        else:
+            self._data = data
+
+    def forget_trace(self) -> None:
+        """The trace that knew this storage was cut."""
+        self.trace = None
+        self.node = None
 
     @property
     def nbytes(self) -> int:

@@ -28,6 +28,11 @@ class _Birth(threading.local):
 birth = _Birth()
 
 
+def new_counter() -> VersionCounter:
+    """The write counter of a tensor born now."""
+    return InferenceCounter() if birth.inference else VersionCounter()
+
+
 def announce_tensor_class(cls: type[TensorBase]) -> None:
     """Called once by the layer that defines the public class."""
     _tensor_class[:] = [cls]
@@ -39,10 +44,9 @@ def new_tensor(storage: Storage, spec: TensorSpec, versions: VersionCounter | No
     tensor = cls.__new__(cls)
     tensor._spec = spec
     tensor._storage = storage
-    if versions is None:
-        versions = InferenceCounter() if birth.inference else VersionCounter()
-    tensor._versions = versions
+    tensor._versions = new_counter() if versions is None else versions
     tensor._history = None
+    tensor._node = None
     return tensor
 
 

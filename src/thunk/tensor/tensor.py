@@ -15,6 +15,8 @@ from thunk.autograd import api
 from thunk.autograd.edges import edge_of, is_leaf, refresh_view
 from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import Node, RemovableHandle, add_hook
+from thunk.lazy.pending import FIELDS, fill
+from thunk.lazy.trace import pending_class
 from thunk.ops.registry import t
 from thunk.runtime.storage import array_of
 from thunk.runtime.tensors import announce_tensor_class, new_tensor
@@ -33,6 +35,11 @@ class Tensor(TensorBase):
 
     __hash__ = object.__hash__
     __array_priority__ = 1000
+
+    def __getattr__(self, name: str) -> Any:
+        if name in FIELDS:
+            return fill(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     # --- facts ------------------------------------------------------------------------------
 
@@ -230,7 +237,10 @@ class Tensor(TensorBase):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
-        return self._array()
+        array = self._array()
+        # From here on others may write to this memory, or expect to see what is written to it.
+        self._storage.foreign = True
+        return array
 
     def item(self) -> Any:
         """The only element as a Python number."""
@@ -300,3 +310,4 @@ class Tensor(TensorBase):
 
 
 announce_tensor_class(Tensor)
+pending_class[:] = [Tensor]

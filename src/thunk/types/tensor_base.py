@@ -30,12 +30,13 @@ class InferenceCounter(VersionCounter):
 class TensorBase:
     """A window (`_spec`) into a storage, its write counter and, if it has any, its history."""
 
-    __slots__ = ("_history", "_spec", "_storage", "_versions")
+    __slots__ = ("_history", "_node", "_spec", "_storage", "_versions")
 
     _spec: TensorSpec
     _storage: Any  # runtime.storage.Storage; `types` lies below it
     _versions: VersionCounter
     _history: Any  # autograd.meta.History | None
+    _node: Any  # lazy.node.TraceNode while the value is not computed, else None
 
 
 def is_tensor(value: object) -> bool:

@@ -11,7 +11,7 @@ from thunk.types.casting import cast_array
 from thunk.types.spec import TensorSpec
 
 
-@rule("clone", "relayout")
+@rule("clone", "relayout", "with_history")
 def clone(spec: TensorSpec, self: Any, *rest: Any) -> Any:
     return self
 

@@ -124,3 +124,12 @@ declare(
     vjp=NoGradient("the values do not depend on `self`"),
     variants="function",
 )
+
+
+declare(
+    "with_history(Tensor value, Tensor history) -> Tensor",
+    doc="The values of one tensor with the gradient's way of another: a write autograd ignores.",
+    spec=lambda value, history: value,
+    vjp={"history": lambda grad: grad, "value": lambda grad: None},
+    variants="",
+)

@@ -1,0 +1,130 @@
+"""Enters: an in-place call in a trace. Leaves: the target bound to a new value, aliases made stale.
+
+Invariant: the trace stays functional: a write through a window makes a new value of the whole
+storage, and whoever looks into that storage derives its value again when next used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thunk.autograd.inplace import check_result, check_writable
+from thunk.autograd.meta import requires_grad
+from thunk.dispatch.call import call, tensors_in
+from thunk.dispatch.keys import KeySet
+from thunk.dispatch.state import no_grad_recording, state
+from thunk.ir.opdef import OpDef
+from thunk.lazy.node import TraceNode
+from thunk.lazy.record import history_of_node
+from thunk.lazy.trace import Trace, has_storage, traces
+from thunk.ops.registry import t
+from thunk.runtime.storage import Storage
+
+
+def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
+    """Record the functional operator and bind its result to the target."""
+    functional = op.functional
+    assert functional is not None
+    target = args[0]
+    recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
+    check_writable(op.name, target, recording)
+    trace = traces.current
+    trace.node_of(target)
+    result = call(functional, args)
+    check_result(op.name, target._spec, result._spec)
+    if result._spec.dtype is not target._spec.dtype:
+        result = result.to(target._spec.dtype)
+    rebind(trace, target, result)
+    return target
+
+
+def rebind(trace: Trace, target: Any, result: Any) -> None:
+    """Make `result` the value of `target` and of everything that shares its memory."""
+    old = trace.node_of(target)
+    new = trace.node_of(result)
+    trace.overwritten[old] = trace.node.depth
+    storage: Storage | None = target._storage if has_storage(target) else None
+    target._versions.value += 1
+    if storage is None:
+        if old.requires_grad and not state.grad_enabled:
+            target._node = _with_history_of(trace, new, old)
+            return
+        target._node = new
+        if new.requires_grad or old.requires_grad:
+            target._history = _renewed(target, new)
+        return
+    whole = target._spec == storage.home
+    before: TraceNode = storage.node
+    keeps = before.requires_grad and (not state.grad_enabled or not requires_grad(target))
+    value = _whole_value(trace, before, target, new, whole, keeps)
+    _aliases_are_stale(trace, storage)
+    if storage.trace is None:
+        storage.trace = trace
+    storage.node = value
+    if whole:
+        target._node = value
+    if not keeps:
+        _hand_on_history(target, value)
+    elif state.grad_enabled and new.requires_grad:
+        target._history = _renewed(target, new)
+    if storage.foreign:
+        trace.materialise()
+
+
+def _whole_value(
+    trace: Trace, before: TraceNode, target: Any, new: TraceNode, whole: bool, keeps: bool
+) -> TraceNode:
+    """The storage's contents after the write, with the history they should have."""
+    value = new
+    if not whole:
+        spec = target._spec
+        with no_grad_recording(state.grad_enabled and not keeps):
+            value = t.as_strided_scatter(
+                trace.wrap(before), trace.wrap(new), spec.shape, spec.strides, spec.offset
+            )._node
+    return _with_history_of(trace, value, before) if keeps else value
+
+
+def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> TraceNode:
+    with no_grad_recording(True):
+        kept: TraceNode = t.with_history(trace.wrap(value), trace.wrap(before))._node
+    kept.external = before.external
+    kept.requires_grad = True
+    return kept
+
+
+def _aliases_are_stale(trace: Trace, storage: Storage) -> None:
+    depth = trace.node.depth
+    for each in (*trace.results, *trace.registered):
+        if each._node is not None and has_storage(each) and each._storage is storage:
+            trace.overwritten[each._node] = depth
+            each._node = None
+
+
+def _hand_on_history(target: Any, value: TraceNode) -> None:
+    """The owner of the storage takes the history of the new contents."""
+    history = target._history
+    owner = target if history is None or history.base is None else history.base
+    if owner._history is not None and owner._history.grad_fn is None and (
+        owner._history.requires_grad
+    ):
+        return
+    owner._history = _renewed(owner, value)
+    if owner is not target:
+        history.view_version = -1
+
+
+def _renewed(tensor: Any, node: TraceNode) -> Any:
+    fresh = history_of_node(node)
+    old = tensor._history
+    if old is None or fresh is None:
+        return fresh if fresh is not None else _without_producer(old)
+    old.grad_fn, old.output_index = fresh.grad_fn, fresh.output_index
+    old.requires_grad = True
+    return old
+
+
+def _without_producer(history: Any) -> Any:
+    if history is not None and not history.requires_grad:
+        history.grad_fn = None
+    return history

@@ -1,0 +1,29 @@
+"""Enters: operator declarations. Leaves: their lazy kernels, registered.
+
+Invariant: every operator that is not made of others has a lazy row, so nothing runs by accident.
+"""
+
+from __future__ import annotations
+
+from thunk.dispatch.keys import DispatchKey
+from thunk.dispatch.registry import registry
+from thunk.ir.opdef import OpDef
+from thunk.lazy.cut import cut
+from thunk.lazy.inplace import lazy_inplace_kernel
+from thunk.lazy.record import lazy_kernel
+from thunk.lazy.trace import cutter
+from thunk.ops.declare import subscribe
+
+_LAZY_KEYS = (DispatchKey.Lazy, DispatchKey.AutogradLazy)
+
+
+def _install(op: OpDef) -> None:
+    if op.is_composite or (op.functional is not None and op.schema.outs):
+        return
+    kernel = lazy_kernel if op.functional is None else lazy_inplace_kernel
+    for key in _LAZY_KEYS:
+        registry.register(op.full_name, key, kernel, where=op.where, boxed=True)
+
+
+cutter[:] = [cut]
+subscribe(_install)

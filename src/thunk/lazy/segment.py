@@ -1,0 +1,236 @@
+"""Enters: a walk that gradients may still enter. Leaves: its backward nodes, before and after a cut.
+
+Invariant: a formula reads the same value whether the walk is pending or was cut; after the cut a
+segment holds exactly the values that its formulas name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from thunk.autograd.edges import edge_of
+from thunk.autograd.meta import Edge
+from thunk.autograd.node import next_sequence
+from thunk.autograd.record import OpNode
+from thunk.autograd.saved import overwritten_message
+from thunk.ir.opdef import NoGradient, OpDef
+from thunk.lazy.node import KEEP_HISTORY, OUTPUT, Slot, TraceNode, operands_of
+from thunk.types.spec import TensorSpec
+from thunk.types.tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from thunk.lazy.trace import Trace
+
+
+class Segment:
+    """One walk as autograd sees it."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace: Trace | None = trace
+        self.sequence = next_sequence()
+        self.backward_nodes: dict[TraceNode, TraceBackward] = {}
+        self.residuals: dict[TraceNode, Any] = {}
+        self.externals: list[Any] = []
+        self.scalars: list[Any] = []
+
+    def backward(self, node: TraceNode) -> TraceBackward:
+        """The backward step of a recorded operation."""
+        producer = node.producer
+        found = self.backward_nodes.get(producer)
+        if found is None:
+            found = self.backward_nodes[producer] = TraceBackward(self, producer)
+        return found
+
+    def edge(self, node: TraceNode) -> Edge | None:
+        """Where the gradient of `node`'s value flows."""
+        if not node.requires_grad:
+            return None
+        if node.external >= 0:
+            externals = self.externals if self.trace is None else self.trace.externals
+            external = externals[node.external]
+            return edge_of(external) if isinstance(external, TensorBase) else external
+        index = node.args[1] if node.op == OUTPUT else 0
+        return Edge(self.backward(node), index)
+
+    def number(self, index: int) -> Any:
+        """A runtime scalar of the walk."""
+        return (self.scalars if self.trace is None else self.trace.scalars)[index]
+
+    def value(self, reader: TraceBackward, node: TraceNode) -> Any:
+        """The tensor that a formula of `reader` reads for `node`."""
+        if self.trace is None:
+            saved = self.residuals[node]
+            return saved if isinstance(saved, TensorBase) else saved.unpack(reader)
+        written = self.trace.overwritten.get(node)
+        if written is not None and written > reader.recorded.depth:
+            raise RuntimeError(overwritten_message(reader.name(), node.spec))
+        return self.trace.wrap(node)
+
+    def finish(self, residuals: dict[TraceNode, Any]) -> None:
+        """The walk was cut: keep what is still needed of it."""
+        assert self.trace is not None
+        self.externals = self.trace.externals
+        self.scalars = self.trace.scalars
+        self.residuals = residuals
+        self.trace = None
+
+
+class TraceBackward(OpNode):
+    """The backward step of a trie node; made when somebody asks, never on the way forward."""
+
+    __slots__ = ("_edges", "recorded", "segment")
+
+    def __init__(self, segment: Segment, node: TraceNode) -> None:
+        self.segment = segment
+        self.recorded = node
+        assert isinstance(node.op, OpDef)
+        self.op = node.op
+        self.slots: dict[str, tuple[int, int | None]] = {}
+        self.input_specs: list[TensorSpec | None] = []
+        for argument, value in zip(self.op.schema.arguments, node.args, strict=True):
+            if isinstance(value, TraceNode):
+                self.slots[argument.name] = (len(self.input_specs), None)
+                self.input_specs.append(value.spec)
+            elif type(value) is tuple and operands_of(value):
+                self.slots[argument.name] = (len(self.input_specs), len(value))
+                self.input_specs += [
+                    each.spec if isinstance(each, TraceNode) else None for each in value
+                ]
+        self._prepare(_specs_of(node), segment.sequence + node.depth / (1 << 40))
+        self._edges: Any = None
+        self.saved_args = _SavedArguments(self)  # type: ignore[assignment]  # a lazy mapping
+        self.saved_results = [  # type: ignore[assignment]  # unpack like saved values
+            _SavedResult(self, each) for each in node.outputs or (node,)
+        ]
+
+    @property
+    def edges(self) -> tuple[Edge | None, ...]:  # type: ignore[override]  # found when asked
+        if self._edges is None:
+            found: list[Edge | None] = []
+            for value in self.recorded.args:
+                if isinstance(value, TraceNode):
+                    found.append(self.segment.edge(value))
+                elif type(value) is tuple and operands_of(value):
+                    found += [
+                        self.segment.edge(each) if isinstance(each, TraceNode) else None
+                        for each in value
+                    ]
+            self._edges = tuple(found)
+        result: tuple[Edge | None, ...] = self._edges
+        return result
+
+    def release(self) -> None:
+        if reads_of(self.recorded):
+            self.saved_args = None
+            self.saved_results = None
+
+
+class _SavedResult:
+    def __init__(self, reader: TraceBackward, node: TraceNode) -> None:
+        self._reader = reader
+        self._node = node
+
+    def unpack(self, reader: Any) -> Any:
+        return self._reader.segment.value(self._reader, self._node)
+
+
+class _SavedArguments(dict[str, Any]):
+    """Looks like what `OpNode` saved, and finds each value when it is read."""
+
+    def __init__(self, reader: TraceBackward) -> None:
+        self._reader = reader
+        self._places = {
+            argument.name: index for index, argument in enumerate(reader.op.schema.arguments)
+        }
+
+    def __contains__(self, name: object) -> bool:
+        text = str(name)
+        return text in self._places or text.removesuffix("_spec") in self._places
+
+    def __getitem__(self, name: str) -> Any:
+        node = self._reader.recorded
+        if name not in self._places:
+            return _specs_in(node.args[self._places[name.removesuffix("_spec")]])
+        position = self._places[name]
+        skipped = _slots_in(node.args[:position])
+        return self._thaw(node.args[position], node.scalar_start + skipped)
+
+    def _thaw(self, value: Any, scalar: int) -> Any:
+        segment = self._reader.segment
+        if isinstance(value, TraceNode):
+            return segment.value(self._reader, value)
+        if isinstance(value, Slot):
+            return segment.number(scalar)
+        if type(value) is tuple and operands_of(value):
+            return [self._thaw(each, scalar) for each in value]
+        return thaw_constant(value)
+
+
+def thaw_constant(value: Any) -> Any:
+    """A frozen argument that holds no node, as the operator takes it."""
+    if type(value) is Constant:
+        return value.value
+    return value
+
+
+class Constant:
+    """A number that is part of the key, told apart by type and bits."""
+
+    __slots__ = ("_key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self._key = (type(value), repr(value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and other._key == self._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def _slots_in(args: Any) -> int:
+    return sum(isinstance(value, Slot) for value in args)
+
+
+def _specs_of(node: TraceNode) -> list[TensorSpec]:
+    return [each.spec for each in node.outputs] if node.outputs is not None else [node.spec]
+
+
+def _specs_in(value: Any) -> Any:
+    if isinstance(value, TraceNode):
+        return value.spec
+    if type(value) is tuple:
+        return tuple([_specs_in(each) for each in value])
+    return thaw_constant(value)
+
+
+def reads_of(node: TraceNode) -> list[TraceNode]:
+    """The values that the formulas of `node` will read, given which operands need gradients."""
+    op = node.op
+    if not isinstance(op, OpDef) or not isinstance(op.gradient, tuple):
+        return []
+    by_name = {
+        argument.name: operands_of((value,))
+        for argument, value in zip(op.schema.arguments, node.args, strict=True)
+    }
+    found: list[TraceNode] = []
+    outputs = node.outputs or (node,)
+    for rule in op.gradient:
+        if not any(each.requires_grad for name in rule.inputs for each in by_name.get(name, ())):
+            continue
+        for name in rule.reads:
+            if name in by_name:
+                found += by_name[name]
+            elif name == "results":
+                found += outputs
+            elif name.startswith("result") and not name.startswith("result_spec"):
+                found.append(outputs[int(name[6:] or 0)])
+    return found
+
+
+__all__ = ["KEEP_HISTORY", "Constant", "NoGradient", "Segment", "TraceBackward", "reads_of",
+           "thaw_constant"]  # fmt: skip
