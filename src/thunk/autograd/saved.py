@@ -101,7 +101,9 @@ def detached(tensor: Any) -> Any:
 
 
 def produced_by(tensor: Any, node: Node, index: int) -> Any:
-    """`tensor` as output `index` of `node`."""
+    """`tensor` as output `index` of `node`; indices and the like have no history."""
+    if not tensor._spec.dtype.is_inexact:
+        return tensor
     history = History()
     history.requires_grad = True
     history.grad_fn = node
