@@ -39,8 +39,8 @@ def refuse_empty(self: TensorSpec, dim: Any, whole: type[Exception] = RuntimeErr
             "dim with the 'dim' argument.",
             whole,
         )
-    for each in wrap_dims(dim, self.ndim):
-        if self.shape[each] == 0:
+    for each in (dim,) if isinstance(dim, int) else dim:
+        if self.shape[wrap_dim(each, self.ndim)] == 0:
             raise Mismatch(f"Expected reduction dim {each} to have non-zero size.", IndexError)
 
 

@@ -78,8 +78,6 @@ declare(
 
 def _nansum(self: TensorSpec, dim: Any, keepdim: bool, dtype: Any) -> TensorSpec:
     refuse_dtypes(self, "complex", kind=RuntimeError)
-    if self.dtype.is_inexact and dtype is not None and not dtype.is_floating_point:
-        raise expected("a floating point dtype", repr(dtype), kind=NotImplementedError)
     return _sum(self, dim, keepdim, dtype)
 
 
