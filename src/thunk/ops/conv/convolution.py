@@ -39,7 +39,6 @@ declare(
     spec=convolution_spec,
     vjp={("input", "weight", "bias"): _convolution_vjp},
     variants="function",
-    autocast="lower",
 )
 
 
@@ -105,5 +104,4 @@ declare(
     spec=_backward_spec,
     vjp={("grad_output", "input", "weight"): _backward_vjp},
     variants="",
-    autocast="lower",
 )
