@@ -1,10 +1,5 @@
 """Every family of operators, imported for its declarations. A new family is one line here."""
 
-<<<<<<< Updated upstream
-from thunk.ops import conv, copy, creation, matmul, pointwise, reduce, view
-
-FAMILIES = (conv, copy, creation, matmul, pointwise, reduce, view)
-=======
 from thunk.ops import (
     conv,
     copy,
@@ -30,4 +25,3 @@ FAMILIES = (
     sort,
     view,
 )
->>>>>>> Stashed changes

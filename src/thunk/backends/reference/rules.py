@@ -1,10 +1,5 @@
 """Every module of NumPy rules, imported for its registrations. A new module is one line here."""
 
-<<<<<<< Updated upstream
-from thunk.backends.reference import conv, conv_columns, copy, creation, matmul, pointwise, reduce
-
-RULES = (conv, conv_columns, copy, creation, matmul, pointwise, reduce)
-=======
 from thunk.backends.reference import (
     conv,
     conv_columns,
@@ -21,6 +16,7 @@ from thunk.backends.reference import (
     reduce_statistics,
     scan,
     sort,
+    windows,
 )
 
 RULES = (
@@ -39,5 +35,5 @@ RULES = (
     reduce_statistics,
     scan,
     sort,
+    windows,
 )
->>>>>>> Stashed changes
