@@ -33,9 +33,6 @@ REQUIRED_NAMES = {
     "log_normal": "Tensor.log_normal_",
     "normal.in_place": "Tensor.normal_",
     "uniform": "Tensor.uniform_",
-    "zero_": "Tensor.zero_",
-    "resize_as_": "Tensor.resize_as_",
-    "resize_": "Tensor.resize_",
 }
 MAIN_DTYPES = (torch.float32, torch.float64)
 OTHER_DTYPES = (torch.int64, torch.bool, torch.complex128, torch.bfloat16)

@@ -104,8 +104,7 @@ class Comparison:
                 return []
             same = bool(np.isclose(expected, actual, equal_nan=True, rtol=1e-5, atol=1e-8))
         else:
-            same = str(expected).replace("torch.", "") == \
-                str(actual).replace(f"{self.subject.name}.", "")
+            same = str(expected).rsplit(".", 1)[-1] == str(actual).rsplit(".", 1)[-1]
         return [] if same else [(f"{path}: expected {expected!r:.80}, got {actual!r:.80}", False)]
 
     def _tensor(self, path: str, expected: torch.Tensor, actual: Any) -> list[tuple[str, bool]]:

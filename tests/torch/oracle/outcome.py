@@ -13,7 +13,7 @@ PASS, FAIL, MISS, SKIP = "pass", "fail", "miss", "skip"
 
 @dataclass
 class Outcome:
-    """The verdict of one check: `miss` is an absent name, `skip` nothing to judge."""
+    """The verdict of one check: `miss` is an absent name or attribute, `skip` nothing to judge."""
 
     entry: str
     family: str

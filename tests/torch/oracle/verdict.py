@@ -5,6 +5,7 @@ In: a `Case` and a function judging one sample. Out: an `Outcome` with the first
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -88,6 +89,10 @@ def judge_samples(case: Case, check: str, samples: Iterable[Sample], judge: Judg
         except Mismatch as mismatch:
             return _failed(case, outcome, sample, str(mismatch))
         except Exception as error:  # whatever the subject raises is its verdict
+            absent = missing_name(error)
+            if absent is not None:
+                outcome.status, outcome.detail = MISS, absent
+                return outcome
             return _failed(case, outcome, sample, describe(error))
         outcome.samples += 1
         outcome.notes += [f"sample {sample.label}: {note}" for note in notes]
@@ -106,6 +111,17 @@ def _failed(case: Case, outcome: Outcome, sample: Sample, reason: str) -> Outcom
         f"  {case.repeat_command(outcome.check, sample.label)}",
     ])
     return outcome
+
+
+def missing_name(error: Exception) -> str | None:
+    """The name an AttributeError asks for: an operator not declared, or a public attribute."""
+    if not isinstance(error, AttributeError):
+        return None
+    found = re.search(r"declared operator, got '(\w+)'", str(error))
+    if found:
+        return f"operator {found[1]}"
+    found = re.search(r"(?:module|'Tensor'|\"Tensor\").* has no attribute '(\w+)'", str(error))
+    return f"attr {found[1]}" if found else None
 
 
 def describe(error: Exception) -> str:
