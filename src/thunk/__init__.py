@@ -3,7 +3,7 @@
 from math import e, inf, nan, pi
 
 from thunk import assembly as _assembly
-from thunk import autograd, nn
+from thunk import autograd, nn, random
 from thunk.autograd import (
     enable_grad,
     inference_mode,
@@ -20,6 +20,15 @@ from thunk.tensor.creation import (
     from_numpy,
     frombuffer,
     tensor,
+)
+from thunk.tensor.generator import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
 )
 from thunk.tensor.tensor import Tensor
 from thunk.types import dtype as _dtypes
@@ -46,7 +55,7 @@ globals().update({each.name: each for each in _dtypes.all_dtypes()})
 globals().update(_dtypes.ALIASES)
 
 __all__ = [
-    "Size", "Tensor", "__version__", "as_tensor", "asarray", "autograd", "channels_last", "channels_last_3d",
+    "Generator", "Size", "Tensor", "__version__", "as_tensor", "asarray", "autograd", "channels_last", "channels_last_3d",
     "contiguous_format", "device", "dtype", "e", "enable_grad", "finfo", "from_dlpack",
     "from_numpy", "frombuffer",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_grad_enabled",
