@@ -72,7 +72,8 @@ def _with_out_dtype(op: OpDef, args: tuple[Any, ...], outs: list[Any]) -> tuple[
     # Without a dtype of their own, factories and reductions compute in that of `out`.
     values = list(args)
     for index, argument in enumerate(op.schema.arguments):
-        if argument.type.base == "ScalarType" and values[index] is None:
+        own = argument.type.base == "ScalarType" and argument.keyword_only
+        if own and values[index] is None:
             values[index] = outs[0]._spec.dtype
         if argument.type.base == "Device" and values[index] is None:
             values[index] = outs[0]._spec.device

@@ -194,7 +194,8 @@ def autograd_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     result = redispatch(op, below, args)
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     differentiable = [
-        isinstance(each, TensorBase) and each._spec.dtype.is_inexact for each in results
+        isinstance(each, TensorBase) and each._spec.dtype.is_inexact and index not in op.constants
+        for index, each in enumerate(results)
     ]
     if not any(differentiable):
         return result

@@ -72,6 +72,7 @@ class OpDef:
     variants: frozenset[str] = frozenset({"function"})
     module: str = ""
     autocast: str = ""
+    constants: frozenset[int] = frozenset()  # results that pass no gradient on
     functional: OpDef | None = None  # what an in-place or out= variant is derived from
     where: str = ""
     saved: frozenset[str] = field(default=frozenset())

@@ -47,6 +47,7 @@ def declare(
     raises_on_data: bool = False,
     dynamic_shape: bool = False,
     autocast: str = "",
+    constants: str = "",
 ) -> OpDef:
     """Declare one operator overload.
 
@@ -57,7 +58,8 @@ def declare(
     `module` is the public home of the function ("nn", "linalg", "fft", "special"; "" for the top
     level).
     `numbers` names tensor arguments that also take Python numbers; `static` names scalars whose
-    value changes the graph. An operator with `decompose` and no `vjp` is composite: autograd
+    value changes the graph; `constants` lists positions of results that pass no gradient on
+    ("1 2"). An operator with `decompose` and no `vjp` is composite: autograd
     differentiates its parts.
     """
     parsed = parse(schema)
@@ -76,6 +78,7 @@ def declare(
         variants=frozenset(variants.split()),
         module=module,
         autocast=autocast,
+        constants=frozenset(int(each) for each in constants.split()),
         where=_caller(),
     )
     op.saved = _saved_arguments(op)
