@@ -6,6 +6,7 @@ from thunk.backends.reference import (
     copy,
     creation,
     matmul,
+    norm,
     pointwise,
     pool_average,
     pool_largest,
@@ -16,6 +17,7 @@ from thunk.backends.reference import (
     reduce_selection,
     reduce_statistics,
     scan,
+    softmax,
     sort,
     windows,
 )
@@ -26,6 +28,7 @@ RULES = (
     copy,
     creation,
     matmul,
+    norm,
     pointwise,
     pool_average,
     pool_largest,
@@ -36,6 +39,7 @@ RULES = (
     reduce_selection,
     reduce_statistics,
     scan,
+    softmax,
     sort,
     windows,
 )

@@ -6,10 +6,10 @@ follow from their declarations.
 
 from typing import Any
 
-from thunk.nn.functional import conv, pooling
+from thunk.nn.functional import conv, norm, pooling, softmax
 from thunk.ops.public import publish_module
 
-WRAPPERS = (conv, pooling)  # a new module of wrappers is one name here
+WRAPPERS = (conv, norm, pooling, softmax)  # a new module of wrappers is one name here
 
 
 def _publish(names: dict[str, Any]) -> None:

@@ -1,0 +1,5 @@
+"""Softmax and its logarithm."""
+
+from thunk.ops.softmax import softmax
+
+__all__ = ["softmax"]
