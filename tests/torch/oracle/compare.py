@@ -170,7 +170,7 @@ class Comparison:
         scale = float(np.abs(exact[finite]).max())
         torch_error = float(np.abs(left[finite] - exact[finite]).max())
         own_error = float(np.abs(right[finite] - exact[finite]).max())
-        return own_error <= ERROR_RATIO * torch_error + 4 * np.finfo(np.float32).eps * scale
+        return own_error <= ERROR_RATIO * torch_error + 4 * float(np.finfo(np.float32).eps) * scale
 
 
 def value_difference(

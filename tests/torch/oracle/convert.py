@@ -52,7 +52,7 @@ def torch_to_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     plain = plain_tensor(tensor)
     if plain.dtype is torch.bfloat16:
         bits = plain.contiguous().view(torch.int16).numpy()
-        return bits.view(ml_dtypes.bfloat16)  # type: ignore[no-any-return]  # ml_dtypes is untyped
+        return bits.view(ml_dtypes.bfloat16)
     result: np.ndarray[Any, Any] = plain.numpy()
     return result
 
