@@ -18,6 +18,7 @@ from thunk.autograd.edges import (
 )
 from thunk.autograd.meta import Edge, History, history_of, requires_grad
 from thunk.autograd.node import Grads, Node, set_history
+from thunk.autograd.overlap import refuse_partial_overlap, refuse_self_overlap
 from thunk.autograd.record import OpNode
 from thunk.autograd.windows import clear_window, read_window
 from thunk.dispatch.call import call, tensors_in
@@ -42,6 +43,7 @@ def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     target = args[place]
     recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
     check_writable(op.name, target, recording, "idempotent" in functional.variants)
+    refuse_partial_overlap(op.name, target, args)
     source = target
     own_name = functional.schema.arguments[place].name
     if recording and (own_name in functional.saved or functional.is_composite):
@@ -64,15 +66,8 @@ def check_writable(
             "clone() it first"
         )
     check_history(name, target, recording)
-    spec = target._spec
-    if idempotent:
-        return
-    if any(stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape, strict=True)):
-        raise RuntimeError(
-            f"{name}: unsupported operation: more than one element of the written-to tensor "
-            "refers to a single memory location. Please clone() the tensor before performing "
-            "the operation."
-        )
+    if not idempotent:
+        refuse_self_overlap(name, target._spec)
 
 
 def check_history(name: str, target: TensorBase, recording: bool) -> None:

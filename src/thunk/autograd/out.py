@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 from thunk.autograd.meta import requires_grad
+from thunk.autograd.overlap import SHARED
 from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
@@ -61,11 +62,7 @@ def _refuse_shared(name: str, outs: list[Any], inputs: tuple[Any, ...]) -> None:
         if target._storage is not source._storage or not (have.numel and other.numel):
             continue
         if have.offset < other.extent() and other.offset < have.extent():
-            raise RuntimeError(
-                f"{name}: unsupported operation: some elements of the input tensor and the "
-                "written-to tensor refer to a single memory location. Please clone() the tensor "
-                "before performing the operation."
-            )
+            raise RuntimeError(f"{name}: {SHARED}")
 
 
 def _with_out_dtype(op: OpDef, args: tuple[Any, ...], outs: list[Any]) -> tuple[Any, ...]:

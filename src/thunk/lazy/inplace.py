@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from thunk.autograd.inplace import check_result, check_writable
+from thunk.autograd.inplace import change_window, check_result, check_writable
 from thunk.autograd.meta import requires_grad
+from thunk.autograd.overlap import refuse_partial_overlap
 from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import no_grad_recording, state
@@ -19,23 +20,42 @@ from thunk.lazy.record import history_of_node
 from thunk.lazy.trace import Trace, has_storage, traces
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
+from thunk.types.tensor_base import TensorBase
 
 
 def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     """Record the functional operator and bind its result to the target."""
     functional = op.functional
     assert functional is not None
-    target = args[0]
+    if functional.view:
+        return _change_window(op, functional, args)
+    place = next(i for i, each in enumerate(op.schema.arguments) if each.is_written)
+    target = args[place]
     recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
-    check_writable(op.name, target, recording)
+    check_writable(op.name, target, recording, "idempotent" in functional.variants)
+    refuse_partial_overlap(op.name, target, [each for each in args if not _is_plain(each)])
     trace = traces.current
     trace.node_of(target)
     result = call(functional, args)
+    if recording and requires_grad(target) and not requires_grad(result):
+        # A constant replaces the value: the target still requires grad, and passes none on.
+        result = t.copy(target, result)
     check_result(op.name, target._spec, result._spec)
     if result._spec.dtype is not target._spec.dtype:
         result = result.to(target._spec.dtype)
     rebind(trace, target, result)
     return target
+
+
+def _change_window(op: OpDef, functional: OpDef, args: tuple[Any, ...]) -> Any:
+    target = change_window(op, functional, args)
+    target._node = None
+    return target
+
+
+def _is_plain(value: Any) -> bool:
+    """A pending result without a storage shares memory with nobody."""
+    return isinstance(value, TensorBase) and not has_storage(value)
 
 
 def rebind(trace: Trace, target: Any, result: Any) -> None:

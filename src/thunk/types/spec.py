@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from thunk.types.device import CPU, device
 from thunk.types.dtype import dtype
+from thunk.types.memory_order import memory_order
 
 
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -102,10 +103,9 @@ class TensorSpec:
 
 def restride(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
     """Dense strides that keep the memory order of `strides` as far as it is an order."""
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     result = [0] * len(shape)
     running = 1
-    for position in reversed(order):
+    for position in memory_order(shape, [strides]):
         result[position] = running
         running *= max(shape[position], 1)
     return tuple(result)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from thunk.types.memory_order import memory_order
 from thunk.types.spec import TensorSpec, contiguous_strides
 
 _CHANNELS_LAST = (1, 3, 2, 0)  # dimensions of a picture from the fastest to the slowest
@@ -26,7 +27,7 @@ def elementwise_strides(
         same = all(spec.strides == specs[0].strides for spec in specs)
         if same and specs[0].is_non_overlapping_and_dense():
             return specs[0].strides
-    order = _memory_order(shape, [_broadcast_strides(spec, shape) for spec in specs])
+    order = memory_order(shape, [_broadcast_strides(spec, shape) for spec in specs])
     if order == list(range(len(shape) - 1, -1, -1)):
         return contiguous_strides(shape)
     strides = [0] * len(shape)
@@ -65,30 +66,3 @@ def _broadcast_strides(spec: TensorSpec, shape: tuple[int, ...]) -> tuple[int, .
         for d, (size, stride) in enumerate(zip(spec.shape, spec.strides, strict=True))
     ]
     return tuple([0] * lead + own)
-
-
-def _memory_order(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[int]:
-    """Dimensions from fastest to slowest: an insertion sort, as ties make it order-bound."""
-    order = list(range(len(shape) - 1, -1, -1))
-    for start in range(1, len(order)):
-        moving = start
-        for other in range(start - 1, -1, -1):
-            decision = _compare(order[other], order[moving], shape, strides)
-            if decision > 0:
-                order[other], order[moving] = order[moving], order[other]
-                moving = other
-            elif decision < 0:
-                break
-    return order
-
-
-def _compare(a: int, b: int, shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> int:
-    for each in strides:
-        first, second = each[a], each[b]
-        if first == 0 or second == 0:
-            continue
-        if first != second:
-            return -1 if first < second else 1
-        if shape[a] > shape[b]:
-            return 1
-    return 0
