@@ -12,10 +12,10 @@ import thunk.backends.reference.rules
 import thunk.lazy.install
 import thunk.ops.families
 import thunk.tensor.methods  # noqa: F401
-from thunk.ops.public import public_functions
+from thunk.tensor.public import functions
 
 
 def publish(names: dict[str, Any]) -> None:
     """Enter the top-level functions into `names`."""
-    for name, packet in public_functions().items():
-        names.setdefault(name, packet)
+    for name, function in functions().items():
+        names.setdefault(name, function)

@@ -1,5 +1,5 @@
 """Linear algebra, under PyTorch's names: `thunk.linalg.svd`, `thunk.linalg.norm`..."""
 
-from thunk.ops.public import publish_module
+from thunk.tensor.public import publish_module
 
 publish_module("linalg", globals())

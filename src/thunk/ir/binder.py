@@ -314,20 +314,20 @@ def _wrong_type(parameter: _Parameter, value: Any, position: int | None) -> str:
 
 
 class Binder:
-    """A schema made ready for calls of every style."""
+    """A schema made ready, on first use, for calls of every style."""
 
-    __slots__ = ("function", "method", "operator", "schema")
+    __slots__ = ("_forms", "numbers", "schema")
 
     def __init__(self, schema: Schema, numbers: frozenset[str] = frozenset()) -> None:
         self.schema = schema
-        self.function = Form(schema, numbers, Style.FUNCTION)
-        self.method = Form(schema, numbers, Style.METHOD)
-        self.operator = Form(schema, numbers, Style.OPERATOR)
+        self.numbers = numbers
+        self._forms: dict[Style, Form] = {}
 
     def form(self, style: Style) -> Form:
-        if style is Style.METHOD:
-            return self.method
-        return self.function if style is Style.FUNCTION else self.operator
+        found = self._forms.get(style)
+        if found is None:
+            found = self._forms[style] = Form(self.schema, self.numbers, style)
+        return found
 
     def bind(
         self,

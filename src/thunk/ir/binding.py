@@ -40,10 +40,7 @@ class Overloads:
         self.candidates = tuple(in_order(candidates))
         self.binders = tuple(binder_of(each.schema, each.numbers) for each in self.candidates)
         self.takes_out = any(each.schema.outs for each in self.candidates)
-        self._forms = {
-            style: tuple((each, b.form(style)) for each, b in zip(self.candidates, self.binders))
-            for style in Style
-        }
+        self._forms: dict[Style, tuple[tuple[Any, Form], ...]] = {}
 
     def resolve(
         self,
@@ -54,7 +51,12 @@ class Overloads:
         """The overload that takes the call and its bound arguments; raises TypeError."""
         if kwargs and self.takes_out and kwargs.get("out", self) is None:
             kwargs = {name: value for name, value in kwargs.items() if name != "out"}
-        for candidate, form in self._forms[style]:
+        forms = self._forms.get(style)
+        if forms is None:
+            pairs = zip(self.candidates, self.binders, strict=True)
+            forms = tuple([(each, binder.form(style)) for each, binder in pairs])
+            self._forms[style] = forms
+        for candidate, form in forms:
             bound = form.match(args, kwargs)
             if bound is not None:
                 return candidate, bound

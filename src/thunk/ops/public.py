@@ -24,10 +24,3 @@ def public_functions(module: str = "") -> dict[str, Packet]:
         and any("function" in op.variants and op.module == module for op in packet.overloads)
     }
 
-
-def publish_module(module: str, names: dict[str, Any]) -> None:
-    """Enter the functions of `module` into `names`, which keep what they define themselves."""
-    functions = public_functions(module)
-    for name, packet in functions.items():
-        names.setdefault(name, packet)
-    names.setdefault("__all__", sorted(functions))

@@ -12,37 +12,15 @@ from typing import Any
 from thunk.ir.opdef import OpDef
 from thunk.ops.declare import subscribe
 from thunk.ops.registry import Packet, find_packet
+from thunk.tensor.callables import method_of, property_of
 from thunk.tensor.tensor import Tensor
 from thunk.types.tensor_base import TensorBase
 
-_NUMBERS = (bool, int, float, complex)
-
-
-def _make_method(packet: Packet) -> Callable[..., Any]:
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return packet.method(args, kwargs)
-
-    method.__name__ = packet.name
-    method.__qualname__ = f"Tensor.{packet.name}"
-    method.__doc__ = packet.overloads[0].doc
-    return method
-
+_NO_KEYWORDS: dict[str, Any] = {}
+_OPERANDS = (TensorBase, bool, int, float, complex)
 
 # What Python calls the attributes whose operators have longer names.
 _ATTRIBUTES = {"numpy_T": "T", "matrix_H": "H"}
-_WRITABLE = frozenset({"real", "imag"})
-
-
-def _make_property(packet: Packet) -> property:
-    def read(self: Any) -> Any:
-        return packet.method((self,), {})
-
-    def write(self: Any, value: Any) -> None:
-        part = packet.method((self,), {})
-        part.copy_(value) if isinstance(value, TensorBase) else part.fill_(value)
-
-    writable = packet.name in _WRITABLE
-    return property(read, write if writable else None, doc=packet.overloads[0].doc)
 
 
 def _attach(op: OpDef) -> None:
@@ -53,28 +31,41 @@ def _attach(op: OpDef) -> None:
     if name in Tensor.__dict__:
         return
     if "method" in op.variants:
-        setattr(Tensor, name, _make_method(packet))
+        setattr(Tensor, name, method_of(packet, name))
     elif "property" in op.variants:
-        setattr(Tensor, name, _make_property(packet))
+        setattr(Tensor, name, property_of(packet))
 
 
 subscribe(_attach)
 
 
 def _is_operand(value: Any) -> bool:
-    return (
-        isinstance(value, (TensorBase, *_NUMBERS))
-        or (hasattr(value, "__array__") and getattr(value, "shape", None) == ())
-    )
+    if isinstance(value, _OPERANDS):
+        return True
+    return hasattr(value, "__array__") and getattr(value, "shape", None) == ()
 
 
-def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def _packet(name: str) -> Packet:
+    packet = find_packet(name)
+    if packet is None:
+        raise NotImplementedError(f"{name}: expected a declared operator, got none")
+    return packet
+
+
+def _binary(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if not _is_operand(other):
             return NotImplemented
-        packet = find_packet(name)
-        assert packet is not None
-        return packet(other, self) if reflected else packet(self, other)
+        return _packet(name).method((self, other), _NO_KEYWORDS)
+
+    return operator
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return _packet(name).function((other, self), _NO_KEYWORDS)
 
     return operator
 
@@ -83,16 +74,14 @@ def _inplace(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if not _is_operand(other):
             return NotImplemented
-        return getattr(self, name)(other)
+        return _packet(name).method((self, other), _NO_KEYWORDS)
 
     return operator
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
     def operator(self: Any) -> Any:
-        packet = find_packet(name)
-        assert packet is not None
-        return packet(self)
+        return _packet(name).method((self,), _NO_KEYWORDS)
 
     return operator
 
@@ -109,7 +98,7 @@ _UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"
 def _install() -> None:
     for special, name in _BINARY.items():
         setattr(Tensor, f"__{special}__", _binary(name))
-        setattr(Tensor, f"__r{special}__", _binary(name, reflected=True))
+        setattr(Tensor, f"__r{special}__", _reflected(name))
         setattr(Tensor, f"__i{special}__", _inplace(f"{name}_"))
     for special, name in _COMPARE.items():
         setattr(Tensor, f"__{special}__", _binary(name))

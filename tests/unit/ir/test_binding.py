@@ -108,10 +108,10 @@ def test_self_is_named_only_in_the_operator_style() -> None:
         BindError, match='missing 2 required positional arguments: "input", "other"'
     ):
         bind(ADD.schema, (), {"self": T, "x3": U})
-    operator = binder_of(ADD.schema).operator
+    operator = binder_of(ADD.schema).form(Style.OPERATOR)
     assert operator.match((), {"self": T, "other": U}) == (T, U, 1)
     assert operator.match((), {"input": T, "other": U}) is None
-    assert binder_of(VIEW.schema).operator.match((T, 2, 3), None) is None
+    assert binder_of(VIEW.schema).form(Style.OPERATOR).match((T, 2, 3), None) is None
 
 
 def test_a_method_takes_self_first_wherever_it_stands() -> None:
