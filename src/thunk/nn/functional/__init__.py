@@ -7,7 +7,7 @@ follow from their declarations.
 from typing import Any
 
 from thunk.nn.functional import conv, norm, pooling, softmax
-from thunk.ops.public import publish_module
+from thunk.tensor.public import publish_module
 
 WRAPPERS = (conv, norm, pooling, softmax)  # a new module of wrappers is one name here
 
