@@ -18,7 +18,7 @@ from thunk.base.errors import NotDifferentiableError
 from thunk.dispatch.call import redispatch, tensors_in
 from thunk.dispatch.infer import specs_in
 from thunk.dispatch.keys import AUTOGRAD_KEYS, KeySet
-from thunk.dispatch.state import state
+from thunk.dispatch.state import no_grad_recording, state
 from thunk.ir.opdef import Gradient, MissingGradient, NoGradient, OpDef
 from thunk.ops.registry import t
 from thunk.types.spec import TensorSpec
@@ -191,7 +191,11 @@ def autograd_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     wanted = state.grad_enabled and not isinstance(op.gradient, NoGradient)
     if not wanted or not any(requires_grad(tensor) for tensor in tensors_in(args)):
         return redispatch(op, below, args)
-    result = redispatch(op, below, args)
+    if op.decompose is None:
+        result = redispatch(op, below, args)
+    else:  # the node made here stands for the parts as well
+        with no_grad_recording():
+            result = redispatch(op, below, args)
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     differentiable = [
         isinstance(each, TensorBase) and each._spec.dtype.is_inexact and index not in op.constants
