@@ -87,7 +87,7 @@ def edge_of(tensor: TensorBase) -> Edge | None:
         refresh_view(tensor, history)
     if history.grad_fn is not None:
         return Edge(history.grad_fn, history.output_index)
-    if not requires_grad(tensor):
+    if not history.requires_grad:
         return None
     node = history.accumulator() if history.accumulator is not None else None
     if node is None:

@@ -206,8 +206,6 @@ def autograd_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     node = OpNode(op, args, [
         each._spec if isinstance(each, TensorBase) else each for each in results
     ])  # fmt: skip
-    if not any(node.edges):
-        return result
     if state.anomaly:
         node.trace = user_stack()
     node.save(args, results)

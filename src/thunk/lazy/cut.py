@@ -184,12 +184,11 @@ def _contents(value: Any, spec: TensorSpec, taken: set[int]) -> Any:
 
 
 def _residual(segment: Segment, node: TraceNode, owner: Any, value: Any) -> Any:
-    """What backward reads: the tensor that still holds the value, watched for writes, or a copy."""
-    if owner is not None:
-        return SavedValue(owner)
-    kept = new_tensor(value._storage, value._spec, VersionCounter())
+    """What backward reads: the memory that still holds the value, watched for writes, or a copy."""
+    source = value if owner is None else owner
+    versions = VersionCounter() if owner is None else owner._versions
+    kept = new_tensor(source._storage, source._spec, versions)
     edge = segment.edge(node)
     if edge is not None:
         kept._history = history_from(edge)
-    return kept
-
+    return SavedValue(kept)

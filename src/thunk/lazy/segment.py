@@ -59,8 +59,7 @@ class Segment:
     def value(self, reader: TraceBackward, node: TraceNode) -> Any:
         """The tensor that a formula of `reader` reads for `node`."""
         if self.trace is None:
-            saved = self.residuals[node]
-            return saved if isinstance(saved, TensorBase) else saved.unpack(reader)
+            return self.residuals[node].unpack(reader)
         written = self.trace.overwritten.get(node)
         if written is not None and written > reader.recorded.depth:
             raise RuntimeError(overwritten_message(reader.name(), node.spec))
