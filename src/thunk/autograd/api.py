@@ -162,8 +162,7 @@ def register_hook(tensor: TensorBase, hook: Any) -> RemovableHandle:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     history: History = history_of(tensor)
     edge = edge_of(tensor)
-    assert edge is not None
-    if history.grad_fn is None:
+    if edge is None or history.grad_fn is None:
         if history.hooks is None:
             history.hooks = {}
         return add_hook(history.hooks, hook)

@@ -118,8 +118,10 @@ def refresh_view(tensor: TensorBase, history: History) -> None:
     with no_grad_recording(True):
         fresh = read_window(base, tensor._spec)
     history.view_version = tensor._versions.value
-    history.grad_fn = fresh._history.grad_fn
-    history.output_index = fresh._history.output_index
+    # A base that stopped asking for gradients leaves its views the way they have.
+    if fresh._history.grad_fn is not None:
+        history.grad_fn = fresh._history.grad_fn
+        history.output_index = fresh._history.output_index
 
 
 MADE_WITHOUT_GRAD = "no_grad"

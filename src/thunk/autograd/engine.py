@@ -12,7 +12,7 @@ from typing import Any
 
 from thunk.autograd.anomaly import explain
 from thunk.autograd.edges import AccumulateGrad, edge_of, run_tensor_hooks
-from thunk.autograd.meta import Edge
+from thunk.autograd.meta import Edge, requires_grad
 from thunk.autograd.node import Grads, Node
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.ops.registry import t
@@ -230,9 +230,9 @@ def run_backward(
     return found
 
 
-def _accumulate_at(edges: list[Edge], found: list[Any]) -> None:
+def _accumulate_at(edges: list[Edge | None], found: list[Any]) -> None:
     for edge, gradient in zip(edges, found, strict=True):
-        if gradient is not None:
+        if gradient is not None and edge is not None:
             if not isinstance(edge.node, AccumulateGrad):
                 raise RuntimeError("backward: expected leaf tensors as inputs=, got a result")
             hooks, edge.node.variable._history.hooks = edge.node.variable._history.hooks, None
@@ -242,13 +242,11 @@ def _accumulate_at(edges: list[Edge], found: list[Any]) -> None:
                 edge.node.variable._history.hooks = hooks
 
 
-def _input_edges(inputs: Sequence[Any]) -> list[Edge]:
-    edges = []
+def _input_edges(inputs: Sequence[Any]) -> list[Edge | None]:
+    """Where to catch gradients; a view made without gradients passes none on and has no edge."""
     for tensor in inputs:
-        edge = edge_of(tensor)
-        if edge is None:
+        if not requires_grad(tensor):
             raise RuntimeError(
                 "One of the differentiated Tensors does not require grad; call requires_grad_()"
             )
-        edges.append(edge)
-    return edges
+    return [edge_of(tensor) for tensor in inputs]
