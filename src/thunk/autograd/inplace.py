@@ -85,7 +85,7 @@ def check_history(name: str, target: TensorBase, recording: bool) -> None:
     base = history.base
     if base is None:
         return
-    if is_leaf(base) and requires_grad(base) and history.creation != MADE_WITHOUT_GRAD:
+    if is_leaf(base) and requires_grad(target) and history.creation != MADE_WITHOUT_GRAD:
         raise RuntimeError(
             f"{name}: a view of a leaf Variable that requires grad is being used in an in-place "
             "operation; wrap the call in no_grad() or clone() the tensor"

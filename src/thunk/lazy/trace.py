@@ -60,12 +60,14 @@ class Trace:
     def flag_changed(self, tensor: Any) -> None:
         """`requires_grad` of a tensor of this walk was switched."""
         node: TraceNode = tensor._node
+        changed = self.attach(node, tensor) if requires_grad(tensor) else self._cut_off(node)
+        tensor._node = changed
         if has_storage(tensor):
-            tensor._node = None
-        elif requires_grad(tensor):
-            tensor._node = self.attach(node, tensor)
-        else:
-            tensor._node = self._cut_off(node)
+            for each in (*self.results, *self.registered):
+                if each is not tensor and has_storage(each) and each._storage is tensor._storage:
+                    each._node = None
+            if tensor._spec == tensor._storage.home:
+                tensor._storage.node = changed
 
     def _register(self, tensor: Any, with_history: bool) -> TraceNode:
         storage: Storage = tensor._storage
@@ -144,7 +146,7 @@ class Trace:
 
     def wrap(self, node: TraceNode) -> Any:
         """A pending tensor for `node`."""
-        tensor = pending_class[0].__new__(pending_class[0])
+        tensor: Any = object.__new__(pending_class[0])
         tensor._node = node
         self.results.append(tensor)
         return tensor
