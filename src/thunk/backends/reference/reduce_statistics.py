@@ -13,19 +13,26 @@ from thunk.types.spec import TensorSpec
 
 
 def _moments(self: Any, dim: Any, correction: Any, keepdim: bool) -> tuple[Any, Any]:
-    """Variance and mean, in two passes over the centred values, as PyTorch's is as exact."""
+    """Variance and mean: centred by a first mean, whose rounding is then taken out again."""
     over = axes(dim, self.ndim)
     ordered = reduced_last(self, over)
     count = ordered.shape[-1]
     real = numpy.dtype(ordered.real.dtype).type
     mean = ordered.sum(-1, keepdims=True) / real(count)
     centred = ordered - mean
-    squares = centred.real**2
-    if numpy.iscomplexobj(centred):
-        squares = squares + centred.imag**2
+    rest = centred.sum(-1) / real(count)
     degrees = max(count - (1 if correction is None else correction), 0)
-    variance = squares.sum(-1) / real(degrees)
-    return with_ones(variance, over, keepdim), with_ones(mean[..., 0], over, keepdim)
+    variance = (_squares(centred).sum(-1) - real(count) * _squares(rest)) / real(degrees)
+    # The correction may round a variance of nothing below zero.
+    variance = numpy.where(variance < 0, real(0), variance)
+    return with_ones(variance, over, keepdim), with_ones(mean[..., 0] + rest, over, keepdim)
+
+
+def _squares(values: Any) -> Any:
+    """The squares of magnitudes."""
+    if numpy.iscomplexobj(values):
+        return values.real**2 + values.imag**2
+    return values * values
 
 
 @rule("var.correction", half="float32")
@@ -83,7 +90,6 @@ def vector_norm(spec: TensorSpec, self: Any, ord: Any, dim: Any, keepdim: bool, 
     if ord == 1:
         return pairwise_sum(size, over, keepdim)
     if ord == 2:
-        squares = self.real**2 + self.imag**2 if numpy.iscomplexobj(self) else self * self
-        return numpy.sqrt(pairwise_sum(squares, over, keepdim))
+        return numpy.sqrt(pairwise_sum(_squares(self), over, keepdim))
     order = size.dtype.type(ord)
     return numpy.power(pairwise_sum(size**order, over, keepdim), size.dtype.type(1 / ord))

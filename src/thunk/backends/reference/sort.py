@@ -9,6 +9,9 @@ import numpy
 from thunk.backends.reference.kernel import rule
 from thunk.types.spec import TensorSpec
 
+# From here on, the largest few are partitioned off before they are sorted.
+_LONG = 4096
+
 
 def _order(self: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `self`; equals keep their order in either direction."""
@@ -26,12 +29,29 @@ def sort(specs: Any, self: Any, stable: bool | None, dim: int, descending: bool)
     return numpy.take_along_axis(self, order, dim), order
 
 
+def _few(self: Any, k: int, dim: int, largest: bool) -> Any:
+    """The order of a few extreme elements, without sorting the others."""
+    size = self.shape[dim]
+    if largest:
+        chosen = numpy.arange(size - k, size)
+        apart = numpy.argpartition(self, size - k, dim)
+    else:
+        chosen = numpy.arange(k)
+        apart = numpy.argpartition(self, k - 1, dim)
+    indices = numpy.sort(numpy.take(apart, chosen, dim), dim)
+    order = _order(numpy.take_along_axis(self, indices, dim), dim, largest)
+    return numpy.take_along_axis(indices, order, dim)
+
+
 @rule("topk", half="float32")
 def topk(specs: Any, self: Any, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     if not self.ndim:
         return self.copy(), numpy.zeros((), numpy.int64)
-    order = _order(self, dim, largest)
-    kept = numpy.take(order, numpy.arange(k), dim)
+    size = self.shape[dim]
+    if size < _LONG or 4 * k > size or not k:
+        kept = numpy.take(_order(self, dim, largest), numpy.arange(k), dim)
+    else:
+        kept = _few(self, k, dim, largest)
     return numpy.take_along_axis(self, kept, dim), kept
 
 
