@@ -1,4 +1,4 @@
-"""First and second gradients of reductions and scans where they are delicate: ties, zeros, infinity.
+"""First and second gradients of reductions and scans where delicate: ties, zeros, infinity.
 
 In: nothing. Out: a failure naming each call whose gradients are not torch's.
 """
