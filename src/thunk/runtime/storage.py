@@ -71,6 +71,10 @@ class Storage:
         self.trace = None
         self.node = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = self.data
+        return _restored, (None if data is None else data.tobytes(),)
+
     @property
     def nbytes(self) -> int:
         return 0 if self.data is None else self.data.nbytes
@@ -87,6 +91,15 @@ class Storage:
             kept = min(nbytes, self.data.nbytes)
             fresh[:kept] = self.data[:kept]
         self.data = fresh
+
+
+def _restored(data: bytes | None) -> Storage:
+    """The storage that was pickled as `data`."""
+    if data is None:
+        return Storage(None)
+    memory = allocate(len(data))
+    memory[:] = numpy.frombuffer(data, numpy.uint8)
+    return Storage(memory)
 
 
 def allocate(nbytes: int) -> Bytes:

@@ -16,6 +16,7 @@ from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import InferenceCounter, TensorBase, VersionCounter
 
 _tensor_class: list[type[TensorBase]] = []
+_bare = object.__new__  # the public class makes tensors of data; here they are made of parts
 
 
 class _Birth(threading.local):
@@ -41,7 +42,7 @@ def announce_tensor_class(cls: type[TensorBase]) -> None:
 def new_tensor(storage: Storage, spec: TensorSpec, versions: VersionCounter | None = None) -> Any:
     """A tensor without history over `storage`."""
     cls = _tensor_class[0]
-    tensor = cls.__new__(cls)
+    tensor: Any = _bare(cls)
     tensor._spec = spec
     tensor._storage = storage
     tensor._versions = new_counter() if versions is None else versions

@@ -12,6 +12,7 @@ from typing import Any
 from thunk.ir.opdef import OpDef
 from thunk.ops.declare import subscribe
 from thunk.ops.registry import Packet, find_packet
+from thunk.tensor import indexing
 from thunk.tensor.callables import method_of, property_of
 from thunk.tensor.tensor import Tensor
 from thunk.types.tensor_base import TensorBase
@@ -28,7 +29,7 @@ def _attach(op: OpDef) -> None:
     if packet is None or op.schema.namespace != "aten":
         return
     name = _ATTRIBUTES.get(op.schema.name, op.schema.name)
-    if name in Tensor.__dict__:
+    if hasattr(Tensor, name):
         return
     if "method" in op.variants:
         setattr(Tensor, name, method_of(packet, name))
@@ -95,6 +96,11 @@ _COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "g
 _UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"}
 
 
+_ITEMS = {
+    "getitem": indexing.get_item, "setitem": indexing.set_item, "delitem": indexing.delete_item,
+}  # fmt: skip
+
+
 def _install() -> None:
     for special, name in _BINARY.items():
         setattr(Tensor, f"__{special}__", _binary(name))
@@ -105,6 +111,8 @@ def _install() -> None:
     for special, name in _UNARY.items():
         setattr(Tensor, f"__{special}__", _unary(name))
     delattr(Tensor, "__imatmul__")
+    for special, function in _ITEMS.items():
+        setattr(Tensor, f"__{special}__", function)
 
 
 _install()

@@ -107,8 +107,9 @@ def set_tensor_window_(
 )
 def set_storage_(self: Any, source: Any) -> Any:
     """All of a storage, in one dimension."""
-    count = source.nbytes // self._spec.dtype.itemsize
-    return _set_window(self, source, 0, (count,), (1,))
+    memory = source.memory
+    count = memory.nbytes // self._spec.dtype.itemsize
+    return _set_window(self, memory, 0, (count,), (1,))
 
 
 @composite(
@@ -120,7 +121,7 @@ def set_storage_window_(
     self: Any, source: Any, storage_offset: int, size: tuple[int, ...], stride: tuple[int, ...]
 ) -> Any:
     """A window into a storage."""
-    return _set_window(self, source, storage_offset, size, stride)
+    return _set_window(self, source.memory, storage_offset, size, stride)
 
 
 def _set_window(self: Any, storage: Any, offset: int, size: Any, stride: Any) -> Any:
