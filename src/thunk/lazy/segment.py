@@ -169,6 +169,8 @@ def thaw_constant(value: Any) -> Any:
     """A frozen argument that holds no node, as the operator takes it."""
     if type(value) is Constant:
         return value.value
+    if type(value) is tuple:
+        return tuple([thaw_constant(each) for each in value])
     return value
 
 
