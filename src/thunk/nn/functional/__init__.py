@@ -6,10 +6,17 @@ follow from their declarations.
 
 from typing import Any
 
-from thunk.nn.functional import conv, norm, pooling, softmax
+from thunk.nn.functional import (
+    conv,
+    likelihood,
+    loss,
+    norm,
+    pooling,
+    softmax,
+)
 from thunk.tensor.public import publish_module
 
-WRAPPERS = (conv, norm, pooling, softmax)  # a new module of wrappers is one name here
+WRAPPERS = (conv, likelihood, loss, norm, pooling, softmax)  # a new module of wrappers is one name here
 
 
 def _publish(names: dict[str, Any]) -> None:
