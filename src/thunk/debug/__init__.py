@@ -1,0 +1,1 @@
+"""Debugging: what the framework decided and why, as text for people."""
