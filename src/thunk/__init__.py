@@ -3,16 +3,30 @@
 from math import e, inf, nan, pi
 
 from thunk import assembly as _assembly
-from thunk import autograd, nn, random
+from thunk import (
+    autograd,
+    cuda,
+    fft,
+    linalg,
+    masked,
+    nn,
+    random,
+    return_types,
+    signal,
+    special,
+    utils,
+)
 from thunk.autograd import (
     enable_grad,
     inference_mode,
+    is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
 from thunk.base.version import __version__
+from thunk.tensor import legacy as _legacy
 from thunk.tensor.creation import (
     as_tensor,
     asarray,
@@ -30,9 +44,40 @@ from thunk.tensor.generator import (
     seed,
     set_rng_state,
 )
+from thunk.tensor.legacy import set_default_tensor_type
+from thunk.tensor.printing import set_printoptions
+from thunk.tensor.queries import (
+    broadcast_shapes,
+    can_cast,
+    get_device,
+    is_distributed,
+    is_inference,
+    is_same_size,
+    numel,
+    promote_types,
+    result_type,
+    typename,
+)
+from thunk.tensor.settings import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    get_num_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_num_threads,
+    set_warn_always,
+    use_deterministic_algorithms,
+)
+from thunk.tensor.storage import TypedStorage, UntypedStorage, is_storage
 from thunk.tensor.tensor import Tensor
 from thunk.types import dtype as _dtypes
-from thunk.types.device import device
+from thunk.types.device import device, get_default_device, set_default_device
 from thunk.types.dtype import dtype
 from thunk.types.info import finfo, iinfo
 from thunk.types.layout import (
@@ -50,16 +95,30 @@ from thunk.types.promotion import get_default_dtype, set_default_dtype
 from thunk.types.size import Size
 from thunk.types.tensor_base import is_tensor
 
-_assembly.publish(globals())
-globals().update({each.name: each for each in _dtypes.all_dtypes()})
-globals().update(_dtypes.ALIASES)
+newaxis = None
 
 __all__ = [
-    "Generator", "Size", "Tensor", "__version__", "as_tensor", "asarray", "autograd", "channels_last", "channels_last_3d",
-    "contiguous_format", "device", "dtype", "e", "enable_grad", "finfo", "from_dlpack",
-    "from_numpy", "frombuffer",
-    "get_default_dtype", "iinfo", "inf", "inference_mode", "is_grad_enabled",
-    "is_inference_mode_enabled", "is_tensor", "layout", "memory_format", "nan", "nn", "no_grad",
-    "pi", "preserve_format", "set_default_dtype", "set_grad_enabled", "sparse_coo", "sparse_csr",
-    "strided", "tensor",
+    "Generator", "Size", "Tensor", "TypedStorage", "UntypedStorage", "__version__",
+    "are_deterministic_algorithms_enabled", "as_tensor", "asarray", "autograd", "broadcast_shapes",
+    "can_cast", "channels_last", "channels_last_3d", "contiguous_format", "cuda",
+    "default_generator", "device", "dtype", "e", "enable_grad", "fft", "finfo", "from_dlpack",
+    "from_numpy", "frombuffer", "get_default_device", "get_default_dtype",
+    "get_deterministic_debug_mode", "get_device", "get_float32_matmul_precision",
+    "get_num_interop_threads", "get_num_threads", "get_rng_state", "iinfo", "inf",
+    "inference_mode", "initial_seed", "is_anomaly_enabled",
+    "is_deterministic_algorithms_warn_only_enabled", "is_distributed", "is_grad_enabled",
+    "is_inference", "is_inference_mode_enabled", "is_same_size", "is_storage", "is_tensor",
+    "is_warn_always_enabled", "layout", "linalg", "manual_seed", "masked", "memory_format", "nan",
+    "newaxis", "nn", "no_grad", "numel", "pi", "preserve_format", "promote_types", "random",
+    "result_type", "return_types", "seed", "set_default_device", "set_default_dtype",
+    "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+    "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads", "set_num_threads",
+    "set_printoptions", "set_rng_state", "set_warn_always", "signal", "sparse_coo", "sparse_csr",
+    "special", "strided", "tensor", "typename", "use_deterministic_algorithms", "utils",
 ]  # fmt: skip
+
+# Last, since the dtypes' names (`float`, `bool`...) hide builtins from here on.
+__all__ += _assembly.publish(globals())
+globals().update(_legacy.TYPES)
+globals().update({each.name: each for each in _dtypes.all_dtypes()})
+globals().update(_dtypes.ALIASES)

@@ -15,7 +15,9 @@ import thunk.tensor.methods  # noqa: F401
 from thunk.tensor.public import functions
 
 
-def publish(names: dict[str, Any]) -> None:
-    """Enter the top-level functions into `names`."""
-    for name, function in functions().items():
+def publish(names: dict[str, Any]) -> list[str]:
+    """Enter the top-level functions into `names`; tells which."""
+    made = functions()
+    for name, function in made.items():
         names.setdefault(name, function)
+    return sorted(made)

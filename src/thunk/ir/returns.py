@@ -52,11 +52,17 @@ def _rebuild(operator: str, fields: tuple[str, ...], values: tuple[Any, ...]) ->
     return _class_for(operator, fields)(values)
 
 
+def class_for(schema: Schema) -> type[ReturnType] | None:
+    """The class of a schema's results; None unless they are several, each with a name."""
+    fields = tuple([each.name for each in schema.returns if each.name])
+    if len(fields) < 2 or len(fields) != len(schema.returns):
+        return None
+    return _class_for(schema.name, fields)
+
+
 def named_result(schema: Schema, result: Any) -> Any:
     """`result` with the names of the schema's returns, where it has several named ones."""
     if type(result) is not tuple or len(result) < 2 or len(schema.returns) != len(result):
         return result
-    fields = tuple(each.name for each in schema.returns)
-    if not all(fields):
-        return result
-    return _class_for(schema.name, tuple(str(each) for each in fields))(result)
+    cls = class_for(schema)
+    return result if cls is None else cls(result)

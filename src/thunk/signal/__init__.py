@@ -1,0 +1,5 @@
+"""`thunk.signal`: window functions of signal processing."""
+
+from thunk.signal import windows
+
+__all__ = ["windows"]
