@@ -26,6 +26,7 @@ class Known:
 
 
 KNOWN: tuple[Known, ...] = (
+    Known("masked.logaddexp", "gradgrad", "torch: NaN where both are masked out; here zero"),
     Known("nansum", "out", "torch has no kernel for an integral out=; here the sum is cast"),
     Known("nanmean", "out", "an integral out= raises RuntimeError, as for mean; torch: no kernel"),
 )
