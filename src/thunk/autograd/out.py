@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 from thunk.autograd.meta import requires_grad
-from thunk.autograd.overlap import SHARED
+from thunk.autograd.overlap import SHARED, refuse_self_overlap
 from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
@@ -52,7 +52,8 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
                 f"{op.name}: expected out tensor to have dtype {value._spec.dtype!r}, "
                 f"got {target._spec.dtype!r}"
             )
-        write_out(op.name, target, value)
+        kind = TypeError if "typed" in functional.variants else RuntimeError
+        write_out(op.name, target, value, kind)
     return outs[0] if len(outs) == 1 else type(result)(outs)
 
 
@@ -77,7 +78,9 @@ def _with_out_dtype(op: OpDef, args: tuple[Any, ...], outs: list[Any]) -> tuple[
     return tuple(values)
 
 
-def write_out(name: str, target: TensorBase, value: Any) -> None:
+def write_out(
+    name: str, target: TensorBase, value: Any, uncastable: type[Exception] = RuntimeError
+) -> None:
     """Copy `value` into `target` under PyTorch's rules for `out=`."""
     have, want = target._spec, value._spec
     if have.device != want.device:
@@ -85,10 +88,11 @@ def write_out(name: str, target: TensorBase, value: Any) -> None:
             f"{name}: expected out tensor to be on device {want.device}, got {have.device}"
         )
     if not can_cast(want.dtype, have.dtype):
-        raise RuntimeError(
+        raise uncastable(
             f"{name}: result type {want.dtype!r} can't be cast to the desired output type "
             f"{have.dtype!r}; pass an out tensor of a wider dtype"
         )
+    refuse_self_overlap(name, have)
     if have.shape != want.shape:
         if have.numel:
             warnings.warn(

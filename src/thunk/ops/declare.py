@@ -52,11 +52,11 @@ def declare(
     """Declare one operator overload.
 
     `variants` lists what users call: "function", "method", "inplace", "out", "property", and
-    "variadic" where a function takes its list of tensors in a row too; beside "out",
-    "exact" refuses an `out` tensor of another dtype than the result's, and "apart" one that shares
-    memory with an input; beside "inplace", "idempotent" allows a target that repeats elements.
-    `module` is the public home of the function ("nn", "linalg", "fft", "special"; "" for the top
-    level).
+    "variadic" where a function takes its list of tensors in a row too. Beside "out", "exact"
+    refuses an `out` tensor of another dtype than the result's, "apart" one that shares memory with
+    an input, "typed" (with TypeError) one that the result cannot be cast to; beside "inplace",
+    "idempotent" allows a target that repeats elements. `module` is the public home of the function
+    ("nn", "linalg", "fft", "special"; "" for the top level).
     `numbers` names tensor arguments that also take Python numbers; `static` names scalars whose
     value changes the graph; `constants` lists positions of results that pass no gradient on
     ("1 2"). An operator with `decompose` and no `vjp` is composite: autograd

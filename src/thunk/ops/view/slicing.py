@@ -123,7 +123,7 @@ def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     """A copy of `narrow`."""
     ndim = self._spec.ndim
-    if not -ndim <= dim < ndim:
+    if dim >= ndim:
         raise Mismatch(f"expected a dim in range of [{-ndim}, {ndim - 1}], got {dim}")
     place, first, last = narrow_bounds(self._spec, dim, start, length)
     return t.clone(t.slice(self, place, first, last))
