@@ -17,6 +17,7 @@ from thunk.ops import (
     scan,
     softmax,
     sort,
+    src/thunk/ops/pointwise,
     view,
 )
 
@@ -37,5 +38,6 @@ FAMILIES = (
     scan,
     softmax,
     sort,
+    src/thunk/ops/pointwise,
     view,
 )

@@ -27,6 +27,7 @@ from thunk.backends.reference import (
     scan,
     softmax,
     sort,
+    src/thunk/backends/reference/pointwise.py,
     windows,
 )
 
@@ -57,5 +58,6 @@ RULES = (
     scan,
     softmax,
     sort,
+    src/thunk/backends/reference/pointwise.py,
     windows,
 )

@@ -13,10 +13,13 @@ from thunk.nn.functional import (
     norm,
     pooling,
     softmax,
+    src/thunk/backends/reference/pointwise_arithmetic.py,
 )
 from thunk.tensor.public import publish_module
 
-WRAPPERS = (conv, likelihood, loss, norm, pooling, softmax)  # a new module of wrappers is one name here
+WRAPPERS = (
+    conv, likelihood, loss, norm, pooling, softmax, src/thunk/backends/reference/pointwise_arithmetic.py,
+)  # a new module of wrappers is one name here
 
 
 def _publish(names: dict[str, Any]) -> None:
