@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.torch import census
 from tests.torch.oracle import report
 from tests.torch.oracle.outcome import Outcome
 
@@ -40,6 +41,11 @@ def floors_missed() -> list[str]:
     return report.below_floor(outcomes) if seen >= WHOLE_RUN else []
 
 
+def census_ran(terminalreporter: pytest.TerminalReporter) -> bool:
+    return any("test_census" in str(getattr(item, "nodeid", ""))
+               for items in terminalreporter.stats.values() for item in items)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """A run over the whole database fails below the floors."""
@@ -51,6 +57,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if census_ran(terminalreporter):
+        terminalreporter.section("census of names")
+        terminalreporter.write_line(census.summary())
     outcomes = results()
     if not outcomes:
         return

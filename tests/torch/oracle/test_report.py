@@ -5,6 +5,10 @@ In: outcomes written by hand. Out: what the end of a run would say about them.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -99,3 +103,18 @@ def test_a_line_for_every_check_is_stale_only_when_all_pass(
 def test_a_pending_family_accepts_its_misses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "PENDING_FAMILIES", {"made up": "not complete"})
     assert known.known_reason(outcome("a", "out", MISS)) == "not complete"
+
+
+@pytest.mark.parametrize(("right", "status"), [(True, 0), (False, 1)])
+def test_a_whole_run_below_a_floor_fails(tmp_path: Path, right: bool, status: int) -> None:
+    checks = ("forward", "gradient", "gradgrad")
+    lines = [json.dumps(outcome(f"made up {number}", check, PASS if right else FAIL).as_json())
+             for number in range(700) for check in checks]
+    (tmp_path / "main.jsonl").write_text("\n".join(lines) + "\n")
+    this = Path(__file__)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(this),
+               "-k", "test_the_floors_name_columns"]
+    run = subprocess.run(command, cwd=this.parents[3], capture_output=True, text=True, check=False,
+                         env={**os.environ, "THUNK_ORACLE_RESULTS": str(tmp_path)})
+    assert run.returncode == status, run.stdout + run.stderr
+    assert ("BELOW THE FLOOR forward: 0 entries right" in run.stdout) is not right
