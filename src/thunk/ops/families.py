@@ -17,7 +17,6 @@ from thunk.ops import (
     scan,
     softmax,
     sort,
-    src/thunk/ops/pointwise,
     view,
 )
 
@@ -38,6 +37,5 @@ FAMILIES = (
     scan,
     softmax,
     sort,
-    src/thunk/ops/pointwise,
     view,
 )

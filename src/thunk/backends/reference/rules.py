@@ -27,7 +27,6 @@ from thunk.backends.reference import (
     scan,
     softmax,
     sort,
-    src/thunk/backends/reference/pointwise.py,
     windows,
 )
 
@@ -58,6 +57,5 @@ RULES = (
     scan,
     softmax,
     sort,
-    src/thunk/backends/reference/pointwise.py,
     windows,
 )

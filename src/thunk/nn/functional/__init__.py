@@ -7,18 +7,18 @@ follow from their declarations.
 from typing import Any
 
 from thunk.nn.functional import (
+    activation,
     conv,
     likelihood,
     loss,
     norm,
     pooling,
     softmax,
-    src/thunk/backends/reference/pointwise_arithmetic.py,
 )
 from thunk.tensor.public import publish_module
 
 WRAPPERS = (
-    conv, likelihood, loss, norm, pooling, softmax, src/thunk/backends/reference/pointwise_arithmetic.py,
+    activation, conv, likelihood, loss, norm, pooling, softmax,
 )  # a new module of wrappers is one name here
 
 

@@ -1,27 +1,21 @@
-"""Addition, subtraction, multiplication, division and negation."""
+"""Addition, subtraction, multiplication and negation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from thunk.base.errors import Mismatch, expected
-from thunk.ir.opdef import NoGradient
-from thunk.ops.declare import declare
-from thunk.ops.rules.pointwise import always_bool, first_dtype, pointwise, promoted_to_inexact
+from thunk.ops.declare import alias, composite, declare
+from thunk.ops.pointwise.forms import EVERY_FORM, conjugate, unary
+from thunk.ops.registry import t
+from thunk.ops.rules.numbers import check_fits
+from thunk.ops.rules.pointwise import first_dtype, pointwise, refusing
 from thunk.types.dtype import bool_
 from thunk.types.spec import TensorSpec
 
-_BINARY = "function method inplace out"
+__all__ = ["conjugate"]
+
 _plain = pointwise(operands=2)
-
-
-def _no_bool_subtraction(self: Any, other: Any, alpha: Any) -> TensorSpec:
-    for operand in (self, other):
-        if isinstance(operand, TensorSpec) and operand.dtype is bool_:
-            raise expected(
-                "operands that are not bool", "a bool tensor", "use `^` or `logical_xor()` instead"
-            )
-    return _with_alpha(self, other, alpha)
 
 
 def _with_alpha(self: Any, other: Any, alpha: Any) -> TensorSpec:
@@ -34,22 +28,29 @@ def _with_alpha(self: Any, other: Any, alpha: Any) -> TensorSpec:
         )
     if isinstance(alpha, complex) and not found.dtype.is_complex:
         raise Mismatch("For non-complex input tensors, argument alpha must not be a complex number")
+    check_fits(alpha, found.dtype)
     return found
 
 
-def _conj_scalar(value: Any) -> Any:
-    return value.conjugate() if isinstance(value, complex) else value
+def _no_bool_subtraction(self: Any, other: Any, alpha: Any) -> TensorSpec:
+    for operand in (self, other):
+        if isinstance(operand, TensorSpec) and operand.dtype is bool_:
+            raise expected(
+                "operands that are not bool", "a bool tensor", "use `^` or `logical_xor()` instead"
+            )
+    return _with_alpha(self, other, alpha)
+
+
+def _scaled(grad: Any, alpha: Any) -> Any:
+    return grad if alpha == 1 else grad * conjugate(alpha)
 
 
 declare(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     doc="`self + alpha * other`.",
     spec=_with_alpha,
-    vjp={
-        "self": lambda grad: grad,
-        "other": lambda grad, alpha: grad if alpha == 1 else grad * _conj_scalar(alpha),
-    },
-    variants=_BINARY,
+    vjp={"self": lambda grad: grad, "other": _scaled},
+    variants=EVERY_FORM,
     numbers="self other",
 )
 
@@ -57,13 +58,22 @@ declare(
     "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     doc="`self - alpha * other`.",
     spec=_no_bool_subtraction,
-    vjp={
-        "self": lambda grad: grad,
-        "other": lambda grad, alpha: -grad if alpha == 1 else grad * -_conj_scalar(alpha),
-    },
-    variants=_BINARY,
+    vjp={"self": lambda grad: grad, "other": lambda grad, alpha: -_scaled(grad, alpha)},
+    variants=EVERY_FORM,
     numbers="self other",
 )
+alias("subtract", "sub")
+
+
+@composite(
+    "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    variants="function method",
+    numbers="other",
+)
+def rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """`other - alpha * self`."""
+    return t.sub(other, self, alpha=alpha)
+
 
 declare(
     "mul.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -73,52 +83,25 @@ declare(
         "self": lambda grad, other: grad * conjugate(other),
         "other": lambda grad, self: grad * conjugate(self),
     },
-    variants=_BINARY,
+    variants=EVERY_FORM,
     numbers="self other",
 )
+alias("multiply", "mul")
 
-declare(
-    "div.Tensor(Tensor self, Tensor other) -> Tensor",
-    doc="Elementwise true quotient.",
-    spec=pointwise(promoted_to_inexact, 2),
-    vjp={
-        "self": lambda grad, other: grad / conjugate(other),
-        "other": lambda grad, self, other: -grad * conjugate((self / other) / other),
-    },
-    variants=_BINARY,
-    numbers="self other",
+unary(
+    "neg",
+    "Elementwise negation.",
+    lambda grad: -grad,
+    rule=refusing(first_dtype, "bool", RuntimeError, "use `~` or `logical_not()` instead"),
 )
+alias("negative", "neg")
 
 
-def _no_bool(self: TensorSpec) -> TensorSpec:
-    if self.dtype is bool_:
-        raise expected(
-            "an operand that is not bool", "a bool tensor",
-            "use the `~` or `logical_not()` operator instead",
-        )  # fmt: skip
-    return pointwise(first_dtype)(self)
-
-
-declare(
-    "neg(Tensor self) -> Tensor",
-    doc="Elementwise negation.",
-    spec=_no_bool,
-    vjp={"self": lambda grad: -grad},
-    variants=_BINARY,
-)
-
-declare(
-    "isnan(Tensor self) -> Tensor",
-    doc="Where elements are not a number.",
-    spec=pointwise(always_bool),
-    vjp=NoGradient("the result is boolean"),
-)
-
-
-def conjugate(value: Any) -> Any:
-    """The complex conjugate of a tensor or number; reals are returned as they are."""
-    if isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, complex):
-        return value.conjugate()
-    return value.conj() if value._spec.dtype.is_complex else value
+@composite("positive(Tensor(a) self) -> Tensor(a)", variants="function method")
+def positive(self: Any) -> Any:
+    """`self`, which must not be bool."""
+    if self._spec.dtype is bool_:
+        raise RuntimeError(
+            "positive: expected a tensor that is not bool, got bool; convert it to a number first"
+        )
+    return self
