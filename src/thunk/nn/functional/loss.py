@@ -138,7 +138,8 @@ def _differs_by_one(input: Any, var: Any) -> bool:
     """Whether the sizes differ in one dimension only, where the variance has one element."""
     if input.ndim != var.ndim:
         return False
-    return sum(v for i, v in zip(input.size(), var.size(), strict=True) if i != v) == 1
+    pairs = zip(input.size(), var.size(), strict=True)
+    return [own for size, own in pairs if size != own] == [1]
 
 
 def margin_ranking_loss(
