@@ -37,3 +37,7 @@ class NotDifferentiableError(RuntimeError):
 
 class OutOfBudgetError(RuntimeError):
     """A bounded resource of the framework was exhausted."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no factorization, inverse or solution of the kind asked for."""
