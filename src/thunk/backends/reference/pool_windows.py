@@ -11,25 +11,16 @@ from typing import Any
 
 import numpy
 
+from thunk.backends.reference.taps import Taps
+
 _MOST_ELEMENTS = 1 << 24  # of one chunk's windows
 
 
 def range_sum(values: Any, axis: int, begin: Any, end: Any) -> Any:
     """Sums of `values[begin[i]:end[i]]` along one axis; both bounds rise, ranges may be empty."""
-    shape = list(values.shape)
-    shape[axis] = len(begin)
-    total = numpy.zeros(shape, values.dtype)
-    where: list[Any] = [slice(None)] * values.ndim
     longest = int((end - begin).max(initial=0))
-    for offset in range(longest):
-        at = begin + offset
-        present = at < end
-        if present.all():
-            total += values.take(at, axis)
-        else:
-            where[axis] = numpy.flatnonzero(present)
-            total[tuple(where)] += values.take(at[present], axis)
-    return total
+    index = begin + numpy.arange(longest)[:, None]
+    return Taps(index, present=index < end).applied(values, axis)
 
 
 def transposed_ranges(begin: Any, end: Any, size: int) -> tuple[Any, Any]:

@@ -13,13 +13,22 @@ from thunk.nn.functional import (
     loss,
     norm,
     pooling,
+    resample,
     softmax,
 )
 from thunk.tensor.public import publish_module
 
+# A new module of wrappers is one line here.
 WRAPPERS = (
-    activation, conv, likelihood, loss, norm, pooling, softmax,
-)  # a new module of wrappers is one name here
+    activation,
+    conv,
+    likelihood,
+    loss,
+    norm,
+    pooling,
+    resample,
+    softmax,
+)
 
 
 def _publish(names: dict[str, Any]) -> None:
