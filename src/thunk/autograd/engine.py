@@ -31,7 +31,7 @@ class Pass:
         self.waiting: dict[Node, int] = {}
         self.needed: set[Node] | None = None  # None: all
         self.executed: set[Node] | None = None
-        self.ready: list[tuple[int, int, Node]] = []
+        self.ready: list[tuple[float, int, Node]] = []
         self._order = 0
 
     def run(self, roots: list[tuple[Edge, Any]]) -> None:

@@ -81,7 +81,8 @@ class SavedValue:
         return result
 
     def _overwritten(self, node: Node) -> str:
-        where = f", which is output {self.output_index} of {node.name()}," if self.is_output else ""
+        origin = f", which is output {self.output_index} of {node.name()},"
+        where = origin if self.is_output else ""
         versions = f" is at version {self.versions.value}; expected version {self.version} instead"
         return overwritten_message(where + versions, self._spec)
 

@@ -20,7 +20,9 @@ from thunk.types.device import device
 from thunk.types.dtype import dtype_named
 from thunk.types.spec import make_spec
 
-_TENSOR = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>[\d,\s]*)\](?P<grad>\+grad)?(@(?P<device>\w+))?")
+_TENSOR = re.compile(
+    r"(?P<dtype>[a-z]+\d*)\[(?P<shape>[\d,\s]*)\](?P<grad>\+grad)?(@(?P<device>\w+))?"
+)
 
 SYNTAX = (
     "a tensor as dtype[sizes], such as float32[2,3], float32[2,3]+grad or float32[2,3]@meta; "

@@ -6,9 +6,10 @@ Invariant: `version` changes whenever any row may have changed, so caches can be
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -59,8 +60,24 @@ class OperatorRegistry:
         self.version = 0
         self._entries: dict[str, OperatorEntry] = {}
         self._fallbacks: dict[DispatchKey, Kernel] = {}
+        self._record: list[RegistrationHandle] | None = None
         # Re-entrant: a finalizer may remove a registration while this thread is registering.
         self._lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[list[RegistrationHandle]]:
+        """Collect the handles of all that is registered in the block, whoever registers it."""
+        handles: list[RegistrationHandle] = []
+        outer, self._record = self._record, handles
+        try:
+            yield handles
+        finally:
+            self._record = outer
+
+    def _recorded(self, handle: RegistrationHandle) -> RegistrationHandle:
+        if self._record is not None:
+            self._record.append(handle)
+        return handle
 
     def entry(self, full_name: str) -> OperatorEntry:
         """Return the operator's entry, made on first mention: kernels may precede definitions."""
@@ -94,7 +111,7 @@ class OperatorRegistry:
             entry.schema_text = schema_text
             entry.where = where
             self.version += 1
-        return RegistrationHandle(self._undefine, (entry,))
+        return self._recorded(RegistrationHandle(self._undefine, (entry,)))
 
     def register(
         self,
@@ -111,7 +128,7 @@ class OperatorRegistry:
             entry = self.entry(full_name)
             entry.add(key, kernel)
             self.version += 1
-        return RegistrationHandle(self._unregister, (entry, key, kernel))
+        return self._recorded(RegistrationHandle(self._unregister, (entry, key, kernel)))
 
     def register_fallback(
         self,

@@ -150,7 +150,9 @@ def _commit(
     for each in alive:
         if each._node is not None:
             each._spec, each._versions, each._history  # noqa: B018  (found while pending)
-    contents = [_contents(values[storage.node], storage.home, taken) for storage in storages]
+    contents = [
+        _contents(values[storage.node], storage.node.spec, taken) for storage in storages
+    ]
     plain = [each for each in alive if each._node is not None and not has_storage(each)]
     bodies = [_contents(values[each._node], each._spec, taken) for each in plain]
     holders = {each._node: each for each in (*trace.registered, *alive) if each._node is not None}

@@ -25,7 +25,7 @@ def counter_names() -> list[str]:
 
 def counter_value(name: str) -> int:
     """The value of one counter, 0 if nothing was counted."""
-    return _counters[name] if name in _counters else 0
+    return _counters.get(name, 0)
 
 
 def reset() -> None:

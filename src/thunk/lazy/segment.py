@@ -1,4 +1,4 @@
-"""Enters: a walk that gradients may still enter. Leaves: its backward nodes, before and after a cut.
+"""Enters: a walk that gradients may still enter. Leaves: its backward nodes, cut or not.
 
 Invariant: a formula reads the same value whether the walk is pending or was cut; after the cut a
 segment holds exactly the values that its formulas name.
@@ -97,10 +97,9 @@ class TraceBackward(OpNode):
                 ]
         self._prepare(_specs_of(node), segment.sequence + node.depth / (1 << 40))
         self._edges: Any = None
-        self.saved_args = _SavedArguments(self)  # type: ignore[assignment]  # a lazy mapping
-        self.saved_results = [  # type: ignore[assignment]  # unpack like saved values
-            _SavedResult(self, each) for each in node.outputs or (node,)
-        ]
+        self.saved_args = _SavedArguments(self)
+        results: list[Any] = [_SavedResult(self, each) for each in node.outputs or (node,)]
+        self.saved_results = results
 
     @property
     def edges(self) -> tuple[Edge | None, ...]:  # type: ignore[override]  # found when asked

@@ -13,10 +13,10 @@ from typing import Any
 
 from thunk.dispatch.call import call
 from thunk.dispatch.keys import DispatchKey
-from thunk.dispatch.registry import registry
+from thunk.dispatch.registry import RegistrationHandle, registry
 from thunk.ir.opdef import Formula, GradientRule, MissingGradient, NoGradient, OpDef, gradients
 from thunk.ir.schema import Schema, parse
-from thunk.ops.registry import add_op, all_ops, find_packet
+from thunk.ops.registry import add_op, all_ops, find_packet, remove_op
 
 Subscriber = Callable[[OpDef], None]
 _subscribers: list[Subscriber] = []
@@ -142,6 +142,20 @@ def _forward_to(op: OpDef) -> Callable[..., Any]:
         return call(op, (*args, *named.values()))
 
     return forward
+
+
+def publish(op: OpDef) -> list[RegistrationHandle]:
+    """Enter an operator that user code defined; the handles take its kernels back."""
+    with registry.recording() as handles:
+        _publish(op)
+    return handles
+
+
+def unpublish(op: OpDef, handles: list[RegistrationHandle]) -> None:
+    """Undo `publish`."""
+    for handle in reversed(handles):
+        handle.remove()
+    remove_op(op)
 
 
 def derive_inplace(op: OpDef) -> OpDef:

@@ -1,4 +1,4 @@
-"""`python -m thunk dispatch` prints tables and explains calls; it never evaluates what it is given."""
+"""`python -m thunk dispatch` prints tables and explains calls; it evaluates nothing."""
 
 from __future__ import annotations
 
