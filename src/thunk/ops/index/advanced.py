@@ -13,6 +13,8 @@ from thunk.ops.registry import t
 from thunk.ops.rules.dims import broadcast_shapes
 from thunk.ops.rules.strides import elementwise_strides
 from thunk.ops.rules.zeros import zeros_for
+from thunk.ops.view.broadcasting import expand_spec
+from thunk.ops.view.reshaping import view_strides
 from thunk.types.dtype import bool_, int32, int64, uint8
 from thunk.types.spec import TensorSpec
 
@@ -100,10 +102,9 @@ def _laid_out(
     )  # fmt: skip
     operands = [TensorSpec(shape, self.dtype, strides)]
     for index in indices:
-        lead = len(common) - index.ndim
-        wide = (*[1] * (len(before) + lead), *index.shape, *[1] * len(after))
-        steps = (*[0] * (len(before) + lead), *index.strides, *[0] * len(after))
-        operands.append(TensorSpec(wide, index.dtype, steps))
+        shown = expand_spec(index, common, False)
+        wide = (*[1] * len(before), *common, *[1] * len(after))
+        operands.append(TensorSpec(wide, index.dtype, view_strides(shown, wide) or ()))
     return TensorSpec(shape, self.dtype, elementwise_strides(shape, operands), 0, self.device)
 
 

@@ -33,7 +33,8 @@ def _expanded_size(
     return wanted
 
 
-def _expand(self: TensorSpec, size: Any, implicit: bool) -> TensorSpec:
+def expand_spec(self: TensorSpec, size: Any, implicit: bool = False) -> TensorSpec:
+    """The window that shows `self` with dimensions of size one repeated."""
     lead = len(size) - self.ndim
     if lead < 0:
         raise Mismatch(
@@ -59,7 +60,7 @@ def _expand(self: TensorSpec, size: Any, implicit: bool) -> TensorSpec:
 declare(
     "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     doc="Dimensions of size one repeated without a copy.",
-    spec=_expand,
+    spec=expand_spec,
     vjp={"self": lambda grad: grad},  # the engine sums broadcast dimensions back
     view=True,
     variants="method",
