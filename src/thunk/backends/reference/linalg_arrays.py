@@ -7,6 +7,7 @@ most of the work is done by matrix products.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -19,12 +20,7 @@ BLOCK = 32
 def stacked(array: Any) -> Any:
     """A copy of `array` as one batch of matrices (count, rows, columns)."""
     rows, columns = array.shape[-2:]
-    count = array.size // (rows * columns) if rows * columns else _count(array.shape[:-2])
-    return numpy.array(array).reshape(count, rows, columns)
-
-
-def _count(batch: tuple[int, ...]) -> int:
-    return int(numpy.prod(batch, dtype=numpy.int64))
+    return numpy.array(array).reshape(math.prod(array.shape[:-2]), rows, columns)
 
 
 def adjoint(array: Any) -> Any:

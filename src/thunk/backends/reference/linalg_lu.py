@@ -6,6 +6,7 @@ Invariant: a zero pivot is noted in `info` and leaves its column as it is; nothi
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -70,7 +71,7 @@ def _sizes(values: Any) -> Any:
 def order_of(pivots: Any, rows: int) -> Any:
     """Which row of the matrix each row of the factors is, from LAPACK's swaps."""
     batch, size = pivots.shape[:-1], pivots.shape[-1]
-    flat = pivots.reshape(-1, size)
+    flat = pivots.reshape(math.prod(batch), size)
     order = numpy.tile(numpy.arange(rows), (len(flat), 1))
     each = numpy.arange(len(flat))
     for step in range(size):

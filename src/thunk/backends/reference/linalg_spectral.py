@@ -62,7 +62,7 @@ def linalg_eigh(specs: Any, A: Any, UPLO: str, compute_v: bool) -> Any:
     return numpy.linalg.eigvalsh(A, UPLO.upper()), numpy.empty(0, A.dtype)
 
 
-@rule("linalg_lstsq")
+@rule("_linalg_lstsq")
 def linalg_lstsq(spec: Any, self: Any, b: Any, rcond: Any, driver: Any) -> Any:
     driver = driver or "gelsy"
     vector = self.ndim - 1 == b.ndim and self.shape[:-1] == b.shape

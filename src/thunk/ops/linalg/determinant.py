@@ -47,6 +47,8 @@ def _over_adjoint(scale: Any, A: Any, factors: Any, pivots: Any) -> Any:
 def _det_vjp(grad: Any, result0: Any, A: Any, result1: Any, result2: Any) -> Any:
     if not A._spec.shape[-1]:
         return t.zeros_like(A)
+    if A._spec.shape[-1] == 1:
+        return t.unsqueeze(t.unsqueeze(grad, -1), -1)
     if state.grad_enabled:
         return _over_adjoint(grad * conjugate(result0), A, result1, result2)
     # The gradient is finite where A is singular too: a tiny pivot instead of zero finds it.

@@ -8,7 +8,7 @@ from thunk.base.errors import Mismatch
 from thunk.ir.opdef import MissingGradient
 from thunk.ops.declare import composite, declare
 from thunk.ops.linalg.checks import by_columns, by_rows, expect_inexact, expect_square
-from thunk.ops.linalg.forms import diagonal, unit_diagonal
+from thunk.ops.linalg.forms import diagonal, skew, unit_diagonal
 from thunk.ops.linalg.svd import expect_no_phase
 from thunk.ops.registry import t
 from thunk.types.spec import TensorSpec
@@ -95,7 +95,8 @@ def _eigh_vjp(grads: Any, result0: Any, result1: Any, compute_v: bool) -> Any:
     product = t.matmul(vectors.mH, to_vectors)
     if product._spec.dtype.is_complex:
         expect_no_phase("linalg_eigh_backward", diagonal(product))
-    inner = product / _spread(result0)
+    # Vectors of a self-adjoint matrix can only turn.
+    inner = skew(product) / (2 * _spread(result0))
     edge = t.zeros_like(diagonal(inner)) if to_values is None else to_values
     inner = t.diagonal_scatter(inner, edge.to(inner._spec.dtype), 0, -2, -1)
     return t.matmul(vectors, t.matmul(inner, vectors.mH))

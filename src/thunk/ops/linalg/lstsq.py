@@ -84,16 +84,26 @@ def _lstsq_vjp(
 
 
 declare(
-    "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
+    "_linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
     "(Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
-    doc="The X of least norm among those that make the columns of AX - B shortest.",
+    doc="Least squares; gradients flow from the solution and the residuals.",
     spec=_lstsq,
     vjp={("self", "b"): _lstsq_vjp},
-    variants="function out",
-    module="linalg",
+    variants="",
     dynamic_shape=True,  # residuals exist only where A turns out to be of full rank
     raises_on_data=True,
 )
+
+
+@composite(
+    "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
+    "(Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    variants="function out", module="linalg",
+)  # fmt: skip
+def linalg_lstsq(self: Any, b: Any, rcond: Any = None, driver: Any = None) -> Any:
+    """The X of least norm among those that make the columns of AX - B shortest."""
+    solution, residuals, rank, values = t._linalg_lstsq(self, b, rcond, driver=driver)
+    return solution, residuals, rank, values.detach()
 
 
 def pinv_gradient(grad: Any, inverse: Any, A: Any) -> Any:

@@ -260,8 +260,11 @@ def lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> An
     return tuple(t.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
 
 
-@composite("lu(Tensor self, bool pivot=True, bool get_infos=False) -> Any")
-def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+@composite("lu(Tensor self, bool pivot=True, bool get_infos=False, Any? out=None) -> Any")
+def lu(self: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The packed factors and the row swaps; with `get_infos` the first zero pivots too."""
-    found = tuple(t.linalg_lu_factor_ex(self, pivot=pivot, check_errors=not get_infos))
-    return found if get_infos else found[:2]
+    if out is not None:
+        written = t.linalg_lu_factor_ex if get_infos else t.linalg_lu_factor
+        return written(self, pivot=pivot, out=tuple(out))
+    found = t._lu_with_info(self, pivot, not get_infos)
+    return found if get_infos else (found[0], found[1])

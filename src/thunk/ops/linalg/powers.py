@@ -21,7 +21,8 @@ def matrix_power(self: Any, n: int) -> Any:
     if n < 0:
         return t.matrix_power(t.linalg_inv(self), -n)
     if n == 0:
-        return t.clone(identity_like(self).expand(self._spec.shape))
+        # It depends on nothing, but PyTorch lets gradients (zeros) flow to `self`.
+        return t.copy(self, identity_like(self).expand(self._spec.shape))
     if n == 1:
         return t.clone(self)
     found, square = None, self
@@ -69,8 +70,8 @@ alias("matrix_exp", "linalg_matrix_exp", module="", variants="function method")
 def linalg_vander(x: Any, N: Any = None) -> Any:
     """A matrix whose columns are the powers of `x` from 0 on."""
     spec = x._spec
-    if not spec.ndim:
-        raise Mismatch("Expected dim greater than 0, got a 0-dim tensor")
+    if not spec.ndim and N is None:
+        raise Mismatch("Expected dim greater than 0, got a 0-dim tensor; pass N")
     if spec.dtype is bool_ or (spec.dtype.is_floating_point and spec.dtype.itemsize < 4):
         raise Mismatch(
             f"supports floating point, complex, and integer tensors, but got {spec.dtype!r}"
