@@ -1,12 +1,17 @@
 """Every family of operators, imported for its declarations. A new family is one line here."""
 
 from thunk.ops import (
+    attention,
     conv,
     copy,
     creation,
+    distance,
+    dropout,
+    embedding,
     index,
     join,
     linalg,
+    linear,
     loss,
     matmul,
     norm,
@@ -23,12 +28,17 @@ from thunk.ops import (
 )
 
 FAMILIES = (
+    attention,
     conv,
     copy,
     creation,
+    distance,
+    dropout,
+    embedding,
     index,
     join,
     linalg,
+    linear,
     loss,
     matmul,
     norm,

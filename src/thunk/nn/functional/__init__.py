@@ -8,7 +8,11 @@ from typing import Any
 
 from thunk.nn.functional import (
     activation,
+    attention,
     conv,
+    distance,
+    dropout,
+    embedding,
     likelihood,
     loss,
     norm,
@@ -20,14 +24,7 @@ from thunk.tensor.public import publish_module
 
 # A new module of wrappers is one line here.
 WRAPPERS = (
-    activation,
-    conv,
-    likelihood,
-    loss,
-    norm,
-    pooling,
-    resample,
-    softmax,
+    activation, attention, conv, distance, dropout, embedding, likelihood, loss, norm, pooling, resample, softmax,
 )
 
 

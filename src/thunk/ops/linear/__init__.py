@@ -1,0 +1,5 @@
+"""Linear and bilinear maps of the last dimension."""
+
+from thunk.ops.linear import linear
+
+__all__ = ["linear"]
