@@ -69,10 +69,16 @@ def _refuse_shared(name: str, outs: list[Any], inputs: tuple[Any, ...]) -> None:
 def _with_out_dtype(op: OpDef, args: tuple[Any, ...], outs: list[Any]) -> tuple[Any, ...]:
     # Without a dtype of their own, factories and reductions compute in that of `out`.
     values = list(args)
+    is_factory = not any(each.type.is_tensor for each in op.schema.arguments)
     for index, argument in enumerate(op.schema.arguments):
         own = argument.type.base == "ScalarType" and argument.keyword_only
-        if own and values[index] is None:
+        if own and (values[index] is None or argument.default is not None):
             values[index] = outs[0]._spec.dtype
+        elif own and is_factory and values[index] is not outs[0]._spec.dtype:
+            raise RuntimeError(
+                f"{op.name}: expected out of {values[index]!r}, got {outs[0]._spec.dtype!r}: "
+                "dtype does not match dtype of out parameter; drop one of them"
+            )
         if argument.type.base == "Device" and values[index] is None:
             values[index] = outs[0]._spec.device
     return tuple(values)

@@ -42,8 +42,12 @@ def keys_of_device(where: device) -> KeySet:
     """The keys a tensor on `where` carries."""
     keys = _KEYS_OF_DEVICE.get("lazy" if state.lazy and where.type == "cpu" else where.type)
     if keys is None:
-        raise RuntimeError(
-            f"expected a device this build has (cpu, lazy, meta), got {where}; use device='cpu'"
+        # PyTorch asserts this of CUDA alone, and scripts catch it.
+        kind = AssertionError if where.type == "cuda" else RuntimeError
+        reason = ": Torch not compiled with CUDA enabled" if where.type == "cuda" else ""
+        raise kind(
+            f"expected a device this build has (cpu, lazy, meta), got {where}{reason}; "
+            "use device='cpu'"
         )
     return keys
 

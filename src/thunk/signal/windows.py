@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from thunk.ops.registry import t
-from thunk.types.dtype import bfloat16, float16, float32
+from thunk.types.dtype import float32, float64
 from thunk.types.layout import strided
 from thunk.types.promotion import get_default_dtype
 
@@ -26,9 +26,14 @@ def _checked(name: str, M: Any, dtype: Any, layout: Any) -> Any:
     if layout is not None and layout is not strided:
         raise ValueError(f"{name}: expected layout strided, got {layout!r}")
     element = dtype or get_default_dtype()
-    if not element.is_floating_point:
-        raise ValueError(f"{name}: expected a floating point dtype, got {element!r}")
+    if element not in (float32, float64):
+        raise ValueError(f"{name}: expected float32 or float64, got {element!r}")
     return element
+
+
+def _span(M: int, sym: bool) -> int:
+    """The distance from the first sample to the last; a periodic window has one more."""
+    return M if not sym and M > 1 else M - 1
 
 
 class _Window:
@@ -41,20 +46,17 @@ class _Window:
         self.element = _checked(name, M, dtype, layout)
         self.device = device
         self.requires_grad = requires_grad
-        half = self.element in (float16, bfloat16)
-        self.working = float32 if half else self.element
 
     def line(self, start: float, end: float) -> Any:
         """Even steps from `start` to `end`."""
-        return t.linspace(start, end, self.length, dtype=self.working, device=self.device)
+        return t.linspace(start, end, self.length, dtype=self.element, device=self.device)
 
     def trivial(self) -> Any:
         """The window of no sample or one."""
         return self.given(t.ones((self.length,), dtype=self.element, device=self.device))
 
     def given(self, values: Any) -> Any:
-        result = values.to(self.element)
-        return result.requires_grad_() if self.requires_grad else result
+        return values.requires_grad_() if self.requires_grad else values
 
 
 def exponential(
@@ -69,7 +71,7 @@ def exponential(
         raise ValueError("exponential: expected no center for a symmetric window, got one")
     if M == 0:
         return window.trivial()
-    middle = ((M - 1) if sym else M) / 2.0 if center is None else center
+    middle = _span(M, sym) / 2.0 if center is None else center
     return window.given(t.exp(-t.abs(window.line(-middle, M - 1 - middle)) / tau))
 
 
@@ -81,7 +83,7 @@ def cosine(
     window = _Window("cosine", M, dtype, layout, device, requires_grad)
     if M == 0:
         return window.trivial()
-    step = math.pi / (M if sym else M + 1)
+    step = math.pi / (_span(M, sym) + 1)
     return window.given(t.sin(window.line(0.5 * step, (M - 0.5) * step)))
 
 
@@ -95,7 +97,7 @@ def gaussian(
         raise ValueError(f"gaussian: expected std > 0, got {std}")
     if M == 0:
         return window.trivial()
-    start = -(M if not sym and M > 1 else M - 1) / 2.0
+    start = -_span(M, sym) / 2.0
     scale = 1 / (std * math.sqrt(2))
     places = window.line(start * scale, (start + (M - 1)) * scale)
     return window.given(t.exp(-(places * places)))
@@ -127,7 +129,7 @@ def general_cosine(
     if M <= 1:
         return window.trivial()
     places = window.line(0, 2 * math.pi * (M - 1) / ((M - 1) if sym else M))
-    total = t.full((M,), factors[0], dtype=window.working, device=device)
+    total = t.full((M,), factors[0], dtype=window.element, device=device)
     for order, factor in enumerate(factors[1:], 1):
         total = total + (-1) ** order * factor * t.cos(places * order)
     return window.given(total)

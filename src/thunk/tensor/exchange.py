@@ -105,6 +105,11 @@ class Exchange(TensorBase):
     __nonzero__ = __bool__
 
     def _real_item(self) -> Any:
+        if self._spec.numel != 1:
+            raise ValueError(
+                f"expected a tensor of one element, got {self._spec.numel}: only one element "
+                "tensors can be converted to Python scalars"
+            )
         value = self.item()
         if isinstance(value, complex):
             if value.imag:
@@ -124,7 +129,8 @@ class Exchange(TensorBase):
         return float(self._real_item())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        value = self._real_item() if self._spec.numel != 1 else self.item()
+        return complex(value)
 
     def __index__(self) -> int:
         if self._spec.dtype.is_inexact or self._spec.numel != 1:

@@ -11,7 +11,7 @@ from thunk.base.errors import expected
 from thunk.ops.copy.formats import lies_in
 from thunk.types.device import device
 from thunk.types.dtype import dtype
-from thunk.types.layout import contiguous_format, layout, memory_format, preserve_format, strided
+from thunk.types.layout import contiguous_format, layout, memory_format, strided
 from thunk.types.size import Size
 from thunk.types.tensor_base import TensorBase
 
@@ -116,10 +116,6 @@ class Facts(TensorBase):
 
     def is_contiguous(self, memory_format: memory_format = contiguous_format) -> bool:
         """Whether the elements lie in memory in the order of `memory_format`."""
-        if memory_format is preserve_format:
-            raise expected("an order", "preserve_format: unsupported memory format").named(
-                "is_contiguous"
-            )
         return lies_in(self._spec, memory_format)
 
     def is_same_size(self, other: TensorBase) -> bool:

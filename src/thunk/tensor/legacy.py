@@ -49,6 +49,8 @@ def _from_one(name: str, element: dtype, data: Any, place: device) -> Any:
         return t.set_(t.empty((0,), dtype=element), untyped)
     if type(data).__name__ == "Size":
         return t.empty(tuple(data), dtype=element, device=place)
+    if isinstance(data, (float, complex)):
+        raise TypeError(f"{name}(): data must be a sequence (got {type(data).__name__})")
     like = t.empty((0,), dtype=element)
     return new_from_data(like, data, element, place)
 

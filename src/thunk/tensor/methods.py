@@ -54,8 +54,10 @@ def _packet(name: str) -> Packet:
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
+    numbers = name != "matmul"
+
     def operator(self: Any, other: Any) -> Any:
-        if not _is_operand(other):
+        if not (_is_operand(other) if numbers else isinstance(other, TensorBase)):
             return NotImplemented
         return _packet(name).method((self, other), _NO_KEYWORDS)
 

@@ -58,9 +58,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """The common shape of tensors of these shapes."""
     whole = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
     if any(size < 0 for shape in whole for size in shape):
-        raise RuntimeError(
-            f"broadcast_shapes: expected sizes that are not negative, got {whole}: trying to "
-            "create tensor with negative dimension"
+        raise ValueError(
+            f"broadcast_shapes: expected sizes that are not negative, got {whole}"
         )
     try:
         return Size(dims.broadcast_shapes(whole))

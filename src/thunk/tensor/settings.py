@@ -6,6 +6,7 @@ Invariant: a switch is stored as PyTorch stores it; whoever computes reads it fr
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +59,11 @@ def set_num_interop_threads(count: int) -> None:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for results that repeat bit for bit; the reference backend's always do."""
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"use_deterministic_algorithms(): argument 'mode' must be bool, "
+            f"not {type(mode).__name__}"
+        )
     if mode:
         _settings.deterministic = "warn" if warn_only else "error"
     else:
@@ -97,10 +103,13 @@ def get_deterministic_debug_mode() -> int:
 def set_float32_matmul_precision(precision: str) -> None:
     """How exact products of float32 matrices must be; here they are always exact."""
     if precision not in _PRECISIONS:
-        raise RuntimeError(
+        warnings.warn(
             f"set_float32_matmul_precision: expected one of {', '.join(_PRECISIONS)}, "
-            f"got {precision!r}"
+            f"got {precision!r}; nothing changes",
+            UserWarning,
+            stacklevel=2,
         )
+        return
     _settings.matmul_precision = precision
 
 

@@ -9,6 +9,7 @@ from thunk.base.errors import Mismatch, expected
 from thunk.ops.copy.formats import in_format, suggested_format
 from thunk.ops.declare import composite, declare
 from thunk.ops.registry import t
+from thunk.ops.rules.places import placed
 from thunk.types import dtype as dtypes
 from thunk.types.layout import preserve_format, strided
 from thunk.types.spec import TensorSpec
@@ -23,7 +24,8 @@ def _to_copy(
     if self.device.type == "meta" and device is not None and device.type != "meta":
         raise Mismatch("Cannot copy out of meta tensor; no data!", NotImplementedError)
     laid = in_format(self, memory_format)
-    return TensorSpec(laid.shape, dtype or self.dtype, laid.strides, 0, device or self.device)
+    where = placed(device, self.device)
+    return TensorSpec(laid.shape, dtype or self.dtype, laid.strides, 0, where)
 
 
 def _cast_back(grad: Any, self_spec: TensorSpec) -> Any:

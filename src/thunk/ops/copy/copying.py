@@ -11,6 +11,7 @@ from thunk.ops.declare import composite, declare
 from thunk.ops.registry import t
 from thunk.ops.rules.dims import broadcast_shapes
 from thunk.ops.rules.numbers import check_fits
+from thunk.ops.rules.places import placed
 from thunk.types.layout import contiguous_format, preserve_format
 from thunk.types.spec import TensorSpec
 
@@ -91,7 +92,7 @@ declare(
     doc="Zeros in the shape of `self`.",
     spec=lambda self: self.fresh(),
     vjp={"self": lambda grad: t.zeros_like(grad)},
-    variants="inplace out idempotent",
+    variants="function inplace out idempotent",
 )
 
 
@@ -113,7 +114,8 @@ def _full_like(
     memory_format: Any,
 ) -> TensorSpec:  # fmt: skip
     laid = in_format(self, memory_format)
-    return TensorSpec(laid.shape, dtype or self.dtype, laid.strides, 0, device or self.device)
+    where = placed(device, self.device)
+    return TensorSpec(laid.shape, dtype or self.dtype, laid.strides, 0, where)
 
 
 declare(

@@ -9,7 +9,8 @@ from typing import Any
 
 from thunk.base.errors import Mismatch, expected
 from thunk.ir.opdef import NoGradient
-from thunk.types.device import device, get_default_device
+from thunk.ops.rules.places import placed
+from thunk.types.device import device
 from thunk.types.dtype import bool_, dtype, int64
 from thunk.types.layout import layout, strided
 from thunk.types.promotion import get_default_dtype
@@ -48,7 +49,7 @@ def checked_shape(size: Any) -> tuple[int, ...]:
 def fresh_spec(size: Any, element: dtype | None, where: device | None) -> TensorSpec:
     """The spec of a new row-major tensor."""
     shape = checked_shape(size)
-    return make_spec(shape, element or get_default_dtype(), where or get_default_device())
+    return make_spec(shape, element or get_default_dtype(), placed(where))
 
 
 def factory(size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:

@@ -19,7 +19,7 @@ from thunk.ops.creation.factory import (
 from thunk.ops.declare import composite, declare
 from thunk.ops.registry import t
 from thunk.ops.rules.numbers import check_fits
-from thunk.types.device import get_default_device
+from thunk.ops.rules.places import placed
 from thunk.types.promotion import get_default_dtype
 from thunk.types.spec import TensorSpec, contiguous_strides
 
@@ -99,8 +99,7 @@ def _empty_strided(
         )
     if any(each < 0 for each in stride):
         raise expected("strides that are not negative", list(stride))
-    where = device or get_default_device()
-    return TensorSpec(shape, dtype or get_default_dtype(), tuple(stride), 0, where)
+    return TensorSpec(shape, dtype or get_default_dtype(), tuple(stride), 0, placed(device))
 
 
 declare(

@@ -50,7 +50,7 @@ def _arange_step(
     if element is int64:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
-            raise expected("a step that is not zero as an integer", "a fraction")
+            raise expected("a step that is not zero as an integer", "a fraction", kind=ValueError)
         count = -((start - end) // step)
     else:
         count = math.ceil((end - start) / step)

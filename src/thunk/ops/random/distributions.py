@@ -29,7 +29,7 @@ declare(
     doc="Ones with the probabilities `self`, else zeros.",
     spec=_bernoulli,
     vjp={"self": no_flow},
-    variants="function method out",
+    variants="function method",
     random=True,
     raises_on_data=True,
 )
@@ -65,7 +65,7 @@ declare(
     doc="Categories drawn with the weights of each row.",
     spec=_multinomial,
     vjp=NoGradient("categories are integers"),
-    variants="function method out",
+    variants="function method",
     random=True,
     raises_on_data=True,
 )
@@ -164,7 +164,7 @@ declare(
     doc="Normal numbers of the means `mean`.",
     spec=_normal_means,
     vjp=_MEAN,
-    variants="function out",
+    variants="function",
     random=True,
 )
 declare(
@@ -172,7 +172,7 @@ declare(
     doc="Normal numbers of the standard deviations `std`.",
     spec=_normal_stds,
     vjp=_STD,
-    variants="function out",
+    variants="function",
     random=True,
     raises_on_data=True,
 )
@@ -181,7 +181,7 @@ declare(
     doc="Normal numbers of the means `mean` and standard deviations `std`.",
     spec=_normal_both,
     vjp=_MEAN | _STD,
-    variants="function out",
+    variants="function",
     random=True,
     raises_on_data=True,
 )
@@ -191,6 +191,6 @@ declare(
     doc="Normal numbers in a new tensor.",
     spec=lambda mean, std, size, generator, *options: factory(size, *options),
     vjp=CONSTANT,
-    variants="function out",
+    variants="function",
     random=True,
 )

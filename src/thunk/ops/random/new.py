@@ -16,6 +16,7 @@ from thunk.ops.creation.factory import (
 )
 from thunk.ops.declare import composite, declare
 from thunk.ops.registry import t
+from thunk.ops.rules.places import placed
 from thunk.types.dtype import int64
 from thunk.types.spec import TensorSpec
 
@@ -34,7 +35,8 @@ def _like(self: TensorSpec, *options: Any) -> TensorSpec:
     dtype, layout, device, pin_memory, memory_format = options
     check_memory(layout, pin_memory)
     laid = in_format(self, memory_format)
-    return TensorSpec(laid.shape, dtype or self.dtype, laid.strides, 0, device or self.device)
+    where = placed(device, self.device)
+    return TensorSpec(laid.shape, dtype or self.dtype, laid.strides, 0, where)
 
 
 def _like_generated(self: TensorSpec, generator: Any, *options: Any) -> TensorSpec:
@@ -50,7 +52,7 @@ for _name, _doc in (
         doc=_doc,
         spec=_inexact,
         vjp=CONSTANT,
-        variants="function out",
+        variants="function",
         random=True,
     )
     declare(
@@ -58,7 +60,7 @@ for _name, _doc in (
         doc=_doc,
         spec=_generated,
         vjp=CONSTANT,
-        variants="function out",
+        variants="function",
         random=True,
     )
     declare(
