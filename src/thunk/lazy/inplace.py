@@ -81,7 +81,7 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
     if storage.trace is None:
         storage.trace = trace
     storage.node = value
-    if whole:
+    if whole and requires_grad(target) == value.requires_grad:
         target._node = value
     if not keeps:
         _hand_on_history(target, value)
