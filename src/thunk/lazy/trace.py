@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thunk.autograd.edges import edge_of
-from thunk.autograd.meta import Edge, requires_grad
+from thunk.autograd.meta import requires_grad
 from thunk.lazy.node import ATTACH, LEAF, ROOT, LeafFact, TraceNode
 from thunk.lazy.segment import Segment
 from thunk.ops.registry import t
@@ -179,12 +179,10 @@ def _owner(tensor: Any, storage: Storage) -> Any:
 
 def _external(tensor: Any) -> Any:
     """Where a gradient goes once it leaves the trace: a leaf tensor, or an edge."""
-    history = tensor._history
-    if history.grad_fn is None:
+    edge = edge_of(tensor)  # raises where a view's history became ambiguous
+    if edge is None or tensor._history.grad_fn is None:
         return tensor
-    edge = edge_of(tensor)
-    assert edge is not None
-    return Edge(edge.node, edge.index)
+    return edge
 
 
 def _home_of(storage: Storage, spec: TensorSpec) -> TensorSpec:
