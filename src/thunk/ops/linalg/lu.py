@@ -263,8 +263,12 @@ def lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> An
 @composite("lu(Tensor self, bool pivot=True, bool get_infos=False, Any? out=None) -> Any")
 def lu(self: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The packed factors and the row swaps; with `get_infos` the first zero pivots too."""
-    if out is not None:
-        written = t.linalg_lu_factor_ex if get_infos else t.linalg_lu_factor
-        return written(self, pivot=pivot, out=tuple(out))
     found = t._lu_with_info(self, pivot, not get_infos)
-    return found if get_infos else (found[0], found[1])
+    results = found if get_infos else (found[0], found[1])
+    if out is None:
+        return results
+    if len(out) != len(results):
+        raise Mismatch(f"expected {len(results)} out tensors, got {len(out)}", TypeError)
+    for target, value in zip(out, results, strict=True):
+        target.resize_(value._spec.shape).copy_(value)
+    return out

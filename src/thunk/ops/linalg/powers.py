@@ -76,6 +76,8 @@ def linalg_vander(x: Any, N: Any = None) -> Any:
         raise Mismatch(
             f"supports floating point, complex, and integer tensors, but got {spec.dtype!r}"
         )
+    x = t.atleast_1d(x)
+    spec = x._spec
     count = spec.shape[-1] if N is None else N
     if count <= 1:
         raise Mismatch(f"N must be greater than 1, got {count}")
