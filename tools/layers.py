@@ -25,7 +25,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("lazy", "compiler"),
     ("backends",),
     ("tensor",),
-    ("nn", "masked", "data", "serialization", "library", "debug"),
+    ("nn", "masked", "signal", "data", "serialization", "library", "debug"),
     ("optim", "vision", "distributions", "parallel", "capture"),
     (PUBLIC,),
     ("compat",),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.autograd.edges import edge_of
 from thunk.autograd.meta import Edge, History, requires_grad
 from thunk.autograd.views import mark_view
 from thunk.dispatch.infer import infer
@@ -99,7 +100,7 @@ def _result(trace: Trace, op: OpDef, node: TraceNode, source: Any) -> Any:
             tensor._history = history_of_node(node)
             mark_view(tensor, source)
             if not node.requires_grad and requires_grad(tensor):
-                tensor._node = trace.attach(node, tensor)
+                tensor._node = trace.attach(node, edge_of(tensor))
         else:
             tensor._history = None
     return tensor

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from thunk.autograd.edges import edge_of
 from thunk.autograd.meta import Edge
 from thunk.autograd.node import next_sequence
 from thunk.autograd.record import OpNode
@@ -16,7 +15,6 @@ from thunk.autograd.saved import overwritten_message
 from thunk.ir.opdef import NoGradient, OpDef
 from thunk.lazy.node import KEEP_HISTORY, OUTPUT, Slot, TraceNode, operands_of
 from thunk.types.spec import TensorSpec
-from thunk.types.tensor_base import TensorBase
 
 if TYPE_CHECKING:
     from thunk.lazy.trace import Trace
@@ -47,8 +45,8 @@ class Segment:
             return None
         if node.external >= 0:
             externals = self.externals if self.trace is None else self.trace.externals
-            external = externals[node.external]
-            return edge_of(external) if isinstance(external, TensorBase) else external
+            external: Edge | None = externals[node.external]
+            return external
         index = node.args[1] if node.op == OUTPUT else 0
         return Edge(self.backward(node), index)
 

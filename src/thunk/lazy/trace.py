@@ -60,7 +60,7 @@ class Trace:
     def flag_changed(self, tensor: Any) -> None:
         """`requires_grad` of a tensor of this walk was switched."""
         node: TraceNode = tensor._node
-        changed = self.attach(node, tensor) if requires_grad(tensor) else self._cut_off(node)
+        changed = self.attach(node, _external(tensor)) if requires_grad(tensor) else self._cut_off(node)
         tensor._node = changed
         if has_storage(tensor):
             for each in (*self.results, *self.registered):
@@ -178,11 +178,8 @@ def _owner(tensor: Any, storage: Storage) -> Any:
 
 
 def _external(tensor: Any) -> Any:
-    """Where a gradient goes once it leaves the trace: a leaf tensor, or an edge."""
-    edge = edge_of(tensor)  # raises where a view's history became ambiguous
-    if edge is None or tensor._history.grad_fn is None:
-        return tensor
-    return edge
+    """The edge a gradient takes once it leaves the trace; a later switch does not change it."""
+    return edge_of(tensor)
 
 
 def _home_of(storage: Storage, spec: TensorSpec) -> TensorSpec:
