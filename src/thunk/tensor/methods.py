@@ -66,6 +66,14 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
+        if not isinstance(self, TensorBase):
+            # Called by name: PyTorch's own subtraction gives up, what it wrote in C refuses.
+            if name == "sub":
+                return NotImplemented
+            if name in _REFUSING:
+                raise TypeError(
+                    f"{name}: expected a Tensor as the right operand, got {type(self).__name__}"
+                )
         if not _is_operand(other):
             return NotImplemented
         return _packet(name).function((other, self), _NO_KEYWORDS)
@@ -94,6 +102,7 @@ _BINARY = {
     "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
     "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
 }  # fmt: skip
+_REFUSING = frozenset({"add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"})
 _COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 _UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"}
 
@@ -113,6 +122,8 @@ def _install() -> None:
     for special, name in _UNARY.items():
         setattr(Tensor, f"__{special}__", _unary(name))
     delattr(Tensor, "__imatmul__")
+    for prefix in ("", "r", "i"):  # Python 2's names, which PyTorch keeps
+        setattr(Tensor, f"__{prefix}div__", getattr(Tensor, f"__{prefix}truediv__"))
     for special, function in _ITEMS.items():
         setattr(Tensor, f"__{special}__", function)
 
