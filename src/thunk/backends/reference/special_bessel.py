@@ -1,4 +1,7 @@
-"""NumPy rules of Bessel functions of orders 0 and 1, modified and spherical ones, and Airy's."""
+"""NumPy rules of Bessel functions of orders 0 and 1, modified and spherical ones, and Airy's.
+
+At infinity those without scaling are NaN, as in PyTorch, whose formulas meet 0 * inf there.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,6 @@ def bessel_j(order: int) -> Callable[[Vector], Vector]:
         found = piecewise(
             size,
             (size <= 8, lambda v: _j_near(order, v)),
-            (numpy.isinf(size), _constant(0.0)),
             (size > 8, lambda v: _wave(order, v, second=False)),
         )
         return found if order == 0 else found * numpy.sign(x)
@@ -69,7 +71,6 @@ def bessel_y(order: int) -> Callable[[Vector], Vector]:
             x,
             (x == 0, _constant(-numpy.inf)),
             ((x > 0) & (x <= 8), lambda v: _y_near(order, v)),
-            (x == numpy.inf, _constant(0.0)),
             (x > 8, lambda v: _wave(order, v, second=True)),
         )
 
@@ -98,7 +99,7 @@ def modified_i(order: int) -> Callable[[Vector], Vector]:
 
     def function(x: Vector) -> Vector:
         half = numpy.exp(numpy.abs(x) / 2)  # twice, so that it overflows only with the result
-        return numpy.where(numpy.isinf(x), x if order else numpy.inf, scaled(x) * half * half)
+        return scaled(x) * half * half
 
     return function
 

@@ -108,7 +108,7 @@ def zeta(s: Vector, q: Vector) -> Vector:
         s,
         (numpy.isnan(s) | numpy.isnan(q), lambda a, b: numpy.full_like(a, numpy.nan)),
         (s == 1, lambda a, b: numpy.full_like(a, numpy.inf)),
-        (s < 1, lambda a, b: numpy.full_like(a, numpy.nan)),
+        ((s < 1) | (q == numpy.inf), lambda a, b: numpy.full_like(a, numpy.nan)),
         ((q <= 0) & whole, lambda a, b: numpy.full_like(a, numpy.inf)),
         (q > 0, _zeta_right),
         (numpy.floor(s) == s, _zeta_left),

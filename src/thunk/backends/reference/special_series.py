@@ -85,6 +85,6 @@ def sine_of_pi(x: Vector) -> Vector:
 
 def exp_minus_square(x: Vector) -> Vector:
     """exp(-x * x) without the rounding error of the square, which exp would magnify."""
-    high = numpy.trunc(x * 1024) / 1024  # few bits, so that its square is exact
-    high = numpy.where(numpy.abs(x) < 1e5, high, x)
-    return numpy.exp(-high * high) * numpy.exp(-(x - high) * (x + high))
+    near = numpy.clip(x, -1e4, 1e4)
+    high = numpy.trunc(near * 1024) / 1024  # few bits, so that its square is exact
+    return numpy.exp(-high * high) * numpy.exp(-(near - high) * (near + high))
