@@ -24,7 +24,8 @@ from thunk.tensor.public import publish_module
 
 # A new module of wrappers is one line here.
 WRAPPERS = (
-    activation, attention, conv, distance, dropout, embedding, likelihood, loss, norm, pooling, resample, softmax,
+    activation, attention, conv, distance, dropout, embedding, likelihood, loss, norm, pooling,
+    resample, softmax,
 )
 
 

@@ -33,7 +33,9 @@ def _spec(
     if weight.ndim != 2 or offsets.ndim != 1:
         raise expected("a table of 2 dimensions and offsets of 1", f"{weight.ndim}, {offsets.ndim}")
     if indices.ndim not in (1, 2):
-        raise Mismatch(f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {indices.ndim}")
+        raise Mismatch(
+            f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {indices.ndim}"
+        )
     check_indices(indices)
     check_indices(offsets)
     check_dtype(weight, FLOATING_ONLY)
