@@ -60,7 +60,10 @@ class Trace:
     def flag_changed(self, tensor: Any) -> None:
         """`requires_grad` of a tensor of this walk was switched."""
         node: TraceNode = tensor._node
-        changed = self.attach(node, _external(tensor)) if requires_grad(tensor) else self._cut_off(node)
+        if requires_grad(tensor):
+            changed = self.attach(node, _external(tensor))
+        else:
+            changed = self._cut_off(node)
         tensor._node = changed
         if has_storage(tensor):
             for each in (*self.results, *self.registered):
