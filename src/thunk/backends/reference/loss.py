@@ -74,7 +74,7 @@ def nll_loss(
         picked = numpy.take_along_axis(scores, safe[:, None], 1)[:, 0]
     else:
         picked = numpy.zeros(safe.shape, scores.dtype)
-    loss = numpy.where(counted != 0, -picked * counted, scores.dtype.type(0))
+    loss = numpy.where(classes == ignore_index, scores.dtype.type(0), -picked * counted)
     if reduction == NONE:
         return loss.reshape(spec[0].shape), numpy.zeros((), scores.dtype)
     total, weights = loss.ravel().sum(), counted.ravel().sum()

@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from thunk.base.errors import Mismatch
+from thunk.base.errors import Mismatch, expected
 from thunk.ops.declare import composite, declare
 from thunk.ops.loss.reduction import per_element, reduced, reduced_spec
 from thunk.ops.registry import t
 from thunk.ops.rules.pointwise import pointwise_spec
+from thunk.types.promotion import result_type
 from thunk.types.spec import TensorSpec
+
+
+def _check_floating(self: Any, target: Any) -> None:
+    found = result_type([self._spec, target._spec])
+    if not found.is_floating_point:
+        raise expected(
+            "input and target of floating point dtypes", repr(found), "convert them first",
+            NotImplementedError,
+        )  # fmt: skip
 
 
 @composite(
@@ -32,12 +42,14 @@ def l1_loss(self: Any, target: Any, reduction: int = 1) -> Any:
 )
 def mse_loss(self: Any, target: Any, reduction: int = 1) -> Any:
     """The squared difference."""
+    _check_floating(self, target)
     return reduced(t.pow(self - target, 2), reduction)
 
 
 def _smooth_l1(self: Any, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
     if beta < 0:
         raise Mismatch(f"smooth_l1_loss does not support negative values for beta, got {beta}")
+    _check_floating(self, target)
     if beta == 0:
         return reduced(t.abs(self - target), reduction)
     size = t.abs(self - target)
@@ -73,6 +85,7 @@ def _huber(self: Any, target: Any, reduction: int = 1, delta: float = 1.0) -> An
         raise Mismatch(
             f"huber_loss does not support non-positive values for delta, got {delta}"
         )
+    _check_floating(self, target)
     size = t.abs(self - target)
     inner = t.clamp_max(size, delta)
     return reduced(inner * (size - 0.5 * inner), reduction)

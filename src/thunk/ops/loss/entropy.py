@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thunk.base.errors import Mismatch
+from thunk.base.errors import Mismatch, expected
 from thunk.ops.declare import composite, declare
 from thunk.ops.loss.reduction import per_element, reduced, reduced_spec
 from thunk.ops.registry import t
@@ -78,6 +78,10 @@ def binary_cross_entropy_backward(
 def _with_logits(
     self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
 ) -> Any:
+    if not target._spec.dtype.is_floating_point:
+        raise expected(
+            "target of a floating point dtype", repr(target._spec.dtype), "use .float()"
+        )
     slope = t.log_sigmoid(self)
     if pos_weight is not None:
         slope = slope * ((pos_weight - 1) * target + 1)

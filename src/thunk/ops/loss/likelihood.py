@@ -162,9 +162,7 @@ def nll_loss_nd(
     if len(have) == 4:
         return t.nll_loss2d(self, target, *facts)
     if want[1:] != have[2:]:
-        raise Mismatch(
-            f"Expected target size {[have[0], *have[2:]]}, got {list(want)}", ValueError
-        )
+        raise Mismatch(f"Expected target size {[have[0], *have[2:]]}, got {list(want)}")
     places = math.prod(have[2:])
     loss = t.nll_loss2d(
         self.reshape((have[0], have[1], 1, places)), target.reshape((have[0], 1, places)), *facts
