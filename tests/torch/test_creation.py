@@ -1,4 +1,4 @@
-"""Creation and random numbers through the public API: thunk's bits, dtypes and strides are torch's."""
+"""Creation and random numbers through the public API: torch's bits, dtypes and strides."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from thunk.autograd.meta import requires_grad
 from thunk.ops.registry import t
@@ -23,10 +24,10 @@ class Exchange(TensorBase):
 
     __slots__ = ()
 
-    def _array(self) -> numpy.ndarray:
+    def _array(self) -> NDArray[Any]:
         return array_of(self._storage, self._spec)
 
-    def numpy(self, *, force: bool = False) -> numpy.ndarray:
+    def numpy(self, *, force: bool = False) -> NDArray[Any]:
         """The values as an array that shares this tensor's memory."""
         if self._spec.device.type == "meta":
             raise TypeError(
@@ -43,14 +44,14 @@ class Exchange(TensorBase):
         self._storage.foreign = True
         return array
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         array = self.numpy()
         if dtype is not None and array.dtype != numpy.dtype(dtype):
             return array.astype(dtype)
         return array.copy() if copy else array
 
     def __array_wrap__(
-        self, array: numpy.ndarray, context: Any = None, return_scalar: bool = False
+        self, array: NDArray[Any], context: Any = None, return_scalar: bool = False
     ) -> Any:
         if array.dtype == bool:
             array = array.astype(numpy.uint8)

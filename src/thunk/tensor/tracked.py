@@ -28,7 +28,7 @@ class Tracked(TensorBase):
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Ask for gradients, or stop asking; leaves only."""
         api.set_requires_grad(self, requires_grad)
         return self
@@ -120,7 +120,7 @@ class Tracked(TensorBase):
         self._storage = value._storage
         self._spec = value._spec
 
-    def detach_(self) -> Tensor:
+    def detach_(self) -> Any:
         """Drop the history in place."""
         history: History | None = self._history
         if history is not None:

@@ -20,7 +20,8 @@ _OUT = "Tensor(a!) out) -> Tensor(a!)"
 
 def _target(out: Any, shape: Any, *others: Any, dtype: Any = None) -> Any:
     """`out` in the wanted shape, ready to be filled."""
-    if state.grad_enabled and any(each.requires_grad for each in tensors_in((out, *others))):
+    tensors: list[Any] = list(tensors_in((out, *others)))
+    if state.grad_enabled and any(each.requires_grad for each in tensors):
         raise expected(
             "tensors without gradients",
             "one that requires grad: functions with out=... arguments don't support automatic "
