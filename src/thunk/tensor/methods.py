@@ -70,8 +70,8 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
             # Called by name: PyTorch's own subtraction gives up, what it wrote in C refuses.
             if name == "sub":
                 return NotImplemented
-            if name in _REFUSING:
-                raise TypeError(
+            if name in _REFUSALS:
+                raise _REFUSALS[name](
                     f"{name}: expected a Tensor as the right operand, got {type(self).__name__}"
                 )
         if not _is_operand(other):
@@ -102,7 +102,10 @@ _BINARY = {
     "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
     "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
 }  # fmt: skip
-_REFUSING = frozenset({"add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"})
+_REFUSALS: dict[str, type[Exception]] = {
+    "add": TypeError, "mul": TypeError, "bitwise_and": TypeError, "bitwise_or": TypeError,
+    "bitwise_xor": TypeError, "div": AttributeError,
+}  # fmt: skip
 _COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 _UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"}
 
