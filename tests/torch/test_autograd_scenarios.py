@@ -256,7 +256,7 @@ def views_of_one_base(lib: Any) -> Iterator[Any]:
     base = (x * 1).view(2, 2)
     row, column = base.select(0, 0), base.select(1, 1)
     row.mul_(2)
-    column.add_(row)
+    column.add_(row.clone())
     yield base, row, column
     (column * base.select(0, 1)).sum().backward()
     yield x.grad

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import programs
 import pytest
 import torch
 from hypothesis import given
 
+import programs
 import thunk
 from thunk.lazy.eager import execution
 
