@@ -6,6 +6,7 @@ from thunk.ops.linalg import (
     eigen,
     householder,
     ldl,
+    lowrank,
     lstsq,
     lu,
     norms,
@@ -18,6 +19,6 @@ from thunk.ops.linalg import (
 )
 
 __all__ = [
-    "cholesky", "determinant", "eigen", "householder", "ldl", "lstsq", "lu", "norms", "parts",
-    "powers", "qr", "solve", "svd", "triangular",
+    "cholesky", "determinant", "eigen", "householder", "ldl", "lowrank", "lstsq", "lu", "norms",
+    "parts", "powers", "qr", "solve", "svd", "triangular",
 ]  # fmt: skip
