@@ -7,6 +7,7 @@ Out: the same nest over the subject. Tensors keep shape, strides, storage offset
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import ml_dtypes
@@ -122,6 +123,9 @@ class Converter:
             generator = self.subject.resolve("Generator")()
             generator.manual_seed(value.initial_seed())
             return generator
+        if isinstance(value, torch.nn.PairwiseDistance):
+            function = self.subject.resolve("nn.functional.pairwise_distance")
+            return functools.partial(function, p=value.norm, eps=value.eps, keepdim=value.keepdim)
         if callable(value):
             return self.subject.rebind(value)
         return value

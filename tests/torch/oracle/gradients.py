@@ -14,7 +14,15 @@ from typing import Any
 
 import torch
 
-from .checks import draws_differ, expect_refusal, resolve, seeded, variants, widen
+from .checks import (
+    draws_differ,
+    expect_broadcast_refused,
+    expect_refusal,
+    resolve,
+    seeded,
+    variants,
+    widen,
+)
 from .compare import WIDER, Mismatch, leaves
 from .convert import SkipSample, collect_tensors, convert, is_tensor
 from .numeric import check_direction
@@ -37,8 +45,8 @@ def gradgrad(case: Case) -> Outcome:
 
 def inplace_gradient(case: Case) -> Outcome:
     """The gradient through the in-place form, applied to a copy of the leaf."""
-    ours, theirs = variants(case, case.entry.info.inplace_variant)
-    return _judge(case, "inplace_gradient", on_copy(ours), on_copy(theirs), first_gradient)
+    ours, theirs = (on_copy(form) for form in variants(case, case.entry.info.inplace_variant))
+    return _judge(case, "inplace_gradient", ours, theirs, first_gradient)
 
 
 def on_copy(variant: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,6 +59,8 @@ def on_copy(variant: Callable[..., Any]) -> Callable[..., Any]:
 def _judge(case: Case, check: str, ours: Any, theirs: Any,
            derive: Callable[..., Any]) -> Outcome:
     def judge(case: Case, sample: Any, notes: list[str]) -> None:
+        if check == "inplace_gradient":
+            expect_broadcast_refused(case, sample, theirs)
         expected, refusal = calls(derive, case.torch_subject, theirs, sample)
         if isinstance(refusal, SkipSample):
             raise refusal

@@ -26,7 +26,6 @@ class Known:
 
 
 KNOWN: tuple[Known, ...] = (
-    Known("narrow_copy", "out", "torch fills a strided out= as if it were row-major", ("float64",)),
     Known("as_strided_scatter", "gradient", "torch keeps the window's gradient for self, drops "
           "the rest; its own test expects to fail"),
     Known("as_strided_scatter", "gradgrad", "follows from its gradient"),
