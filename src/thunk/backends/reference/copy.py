@@ -16,6 +16,11 @@ def clone(spec: TensorSpec, self: Any, *rest: Any) -> Any:
     return self
 
 
+@rule("_reshape_copy")
+def reshape_copy(spec: TensorSpec, self: Any, size: Any) -> Any:
+    return self.reshape(spec.shape)
+
+
 @rule("_to_copy")
 def to_copy(spec: TensorSpec, self: Any, *rest: Any) -> Any:
     return cast_array(self, spec.dtype)

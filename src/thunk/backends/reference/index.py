@@ -21,12 +21,16 @@ def _subscript(shape: tuple[int, ...], indices: Any) -> tuple[Any, ...]:
 
 @rule("_index")
 def index(spec: TensorSpec, self: Any, indices: Any) -> Any:
+    if not spec.numel:
+        return numpy.empty(spec.shape, self.dtype)  # places are not looked at, so not checked
     return self[_subscript(self.shape, indices)]
 
 
 @rule("_index_put", half="float32")
 def index_put(spec: TensorSpec, self: Any, indices: Any, values: Any, accumulate: bool) -> Any:
     result = numpy.array(self, order="C")
+    if not self.size or any(index is not None and not index.size for index in indices):
+        return result
     chosen = _subscript(self.shape, indices)
     if not accumulate:
         result[chosen] = _without_leading_ones(values, result[chosen].ndim)

@@ -51,16 +51,16 @@ def where(spec: TensorSpec, condition: Any, self: Any, other: Any) -> Any:
     return numpy.where(condition != 0, first, second)
 
 
-@rule("nonzero")
-def nonzero(spec: Any, self: Any) -> Any:
+@rule("_nonzero_columns")
+def nonzero_columns(spec: Any, self: Any) -> Any:
     if not self.ndim:
-        return numpy.zeros((int(self != 0), 0), numpy.int64)
-    return numpy.argwhere(self != 0).astype(numpy.int64, copy=False)
+        return numpy.zeros((0, int(self != 0)), numpy.int64)
+    return numpy.stack(numpy.nonzero(self != 0)).astype(numpy.int64, copy=False)
 
 
 @rule("nonzero_static")
 def nonzero_static(spec: TensorSpec, self: Any, size: int, fill_value: int) -> Any:
     result = numpy.full(spec.shape, fill_value, numpy.int64)
-    rows = nonzero(None, self)[:size]
+    rows = nonzero_columns(None, self).T[:size]
     result[: len(rows)] = rows
     return result

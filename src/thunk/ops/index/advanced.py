@@ -41,7 +41,7 @@ def expanded(self: TensorSpec, indices: Indices) -> list[Any]:
                 stacklevel=2,
             )
         _expect_mask_fits(self, index._spec, len(found))
-        found.extend(t.unbind(t.nonzero(index), 1))
+        found.extend(t.unbind(t._nonzero_columns(index), 0))
     return found
 
 

@@ -14,13 +14,20 @@ from thunk.types.spec import make_spec
 _PLACES = NoGradient("the result is made of indices")
 
 declare(
-    "nonzero(Tensor self) -> Tensor",
-    doc="The coordinates of the elements that are not zero, a row each.",
-    spec=lambda self: make_spec((0, self.ndim), int64, self.device),
+    "_nonzero_columns(Tensor self) -> Tensor",
+    doc="The coordinates of the elements that are not zero, a column each.",
+    spec=lambda self: make_spec((self.ndim, 0), int64, self.device),
     vjp=_PLACES,
     dynamic_shape=True,
-    variants="function method out exact",
+    variants="",
 )
+
+
+@composite("nonzero(Tensor self) -> Tensor", variants="function method out exact")
+def nonzero(self: Any) -> Any:
+    """The coordinates of the elements that are not zero, a row each."""
+    # Coordinates of one dimension lie together in memory, as in PyTorch.
+    return t.detach(t.t(t._nonzero_columns(self)))
 
 
 @composite("nonzero.as_tuple(Tensor self, *, bool as_tuple, Tensor? out=None) -> Tensor[]")
@@ -38,7 +45,7 @@ def nonzero_numpy(self: Any) -> Any:
     """The coordinates of the elements that are not zero, a tensor a dimension."""
     if not self._spec.shape:
         self = t.unsqueeze(self, 0)
-    return t.unbind(t.nonzero(self), 1)
+    return t.unbind(t._nonzero_columns(self), 0)
 
 
 @composite("argwhere(Tensor self) -> Tensor")

@@ -10,7 +10,6 @@ from thunk.ops.declare import composite, declare
 from thunk.ops.registry import t
 from thunk.ops.rules.dims import wrap_dim
 from thunk.types.dtype import int32, int64
-from thunk.types.layout import contiguous_format
 from thunk.types.spec import TensorSpec, make_spec
 
 
@@ -35,7 +34,7 @@ def repeat(self: Any, repeats: tuple[int, ...]) -> Any:
         apart += [1, size]
         wide += [count, size]
     spread = self.view(apart).expand(wide)
-    return t.clone(spread, memory_format=contiguous_format).view(result)
+    return t._reshape_copy(spread, result)
 
 
 @composite("tile(Tensor self, SymInt[] dims) -> Tensor")
@@ -113,4 +112,4 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
     after = (*shape[: place + 1], repeats, *shape[place + 1 :])
     spread = t.unsqueeze(self, place + 1).expand(after)
     result = (*shape[:place], repeats * shape[place], *shape[place + 1 :])
-    return t.clone(spread, memory_format=contiguous_format).view(result)
+    return t._reshape_copy(spread, result)

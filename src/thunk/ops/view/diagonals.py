@@ -97,4 +97,4 @@ def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
 @composite("diagflat(Tensor self, int offset=0) -> Tensor")
 def diagflat(self: Any, offset: int) -> Any:
     """All elements on the diagonal of a matrix."""
-    return t.diag(t.reshape(self, (-1,)) if self._spec.numel else t.reshape(self, (0,)), offset)
+    return t.diag(t.reshape(self, (-1,)), offset)

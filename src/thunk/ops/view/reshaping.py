@@ -8,7 +8,6 @@ from thunk.base.errors import Mismatch
 from thunk.ops.declare import composite, declare
 from thunk.ops.registry import t
 from thunk.ops.rules.dims import infer_size, wrap_dim, wrap_dims
-from thunk.types.layout import contiguous_format
 from thunk.types.spec import TensorSpec, contiguous_strides
 
 
@@ -76,7 +75,16 @@ def reshape(self: Any, shape: tuple[int, ...]) -> Any:
     shape = infer_size(shape, self._spec.numel)
     if view_strides(self._spec, shape) is not None:
         return self.view(shape)
-    return self.clone(memory_format=contiguous_format).view(shape)
+    return t._reshape_copy(self, shape)
+
+
+declare(
+    "_reshape_copy(Tensor self, SymInt[] size) -> Tensor",
+    doc="A row-major copy of the elements in another shape.",
+    spec=lambda self, size: self.with_shape(infer_size(size, self.numel)),
+    vjp={"self": lambda grad, self_spec: t.reshape(grad, self_spec.shape)},
+    variants="",
+)
 
 
 @composite("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
@@ -124,7 +132,7 @@ def unflatten(self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
 @composite("ravel(Tensor(a) self) -> Tensor(a)")
 def ravel(self: Any) -> Any:
     """All elements in one dimension."""
-    return self.contiguous().view((-1,)) if self._spec.numel else t.reshape(self, (0,))
+    return self.contiguous().view((-1,))
 
 
 def _unsqueeze(self: TensorSpec, dim: int) -> TensorSpec:
