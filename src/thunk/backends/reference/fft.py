@@ -13,8 +13,8 @@ import numpy
 from thunk.backends.reference.kernel import rule
 
 # NumPy names a scale by the direction that it belongs to.
-_FORWARD = {0: "backward", 1: "ortho", 2: "forward"}
-_BACK = {0: "forward", 1: "ortho", 2: "backward"}
+_FORWARD: dict[int, Any] = {0: "backward", 1: "ortho", 2: "forward"}
+_BACK: dict[int, Any] = {0: "forward", 1: "ortho", 2: "backward"}
 
 
 @rule("_fft_r2c")

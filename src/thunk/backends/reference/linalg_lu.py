@@ -56,9 +56,7 @@ def _eliminate(a: Any, column: int, stop: int, pivots: Any, info: Any, pivot: bo
     info[zero & (info == 0)] = column + 1
     a[:, column + 1 :, column] /= numpy.where(zero, 1, head)[:, None]
     right = slice(column + 1, stop)
-    a[:, column + 1 :, right] -= (
-        a[:, column + 1 :, column, None] * a[:, column, None, right]
-    )
+    a[:, column + 1 :, right] -= a[:, column + 1 :, column, None] * a[:, column, None, right]
 
 
 def _sizes(values: Any) -> Any:
@@ -163,7 +161,7 @@ def linalg_solve_ex(specs: Any, A: Any, B: Any, left: bool, check_errors: bool) 
             info,
             "linalg.solve: {place}The solver failed because the input matrix is singular.",
         )
-    vector = specs[0].ndim == 1 or B.shape == A.shape[:-1] and B.ndim == A.ndim - 1
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     right = B[..., None] if vector else B
     result = solve(lu, pivots, right, left)
     return result[..., 0] if vector else result, lu, pivots, info

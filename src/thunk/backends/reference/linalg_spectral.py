@@ -57,9 +57,10 @@ def linalg_eigvals(spec: Any, self: Any) -> Any:
 @rule("_linalg_eigh")
 def linalg_eigh(specs: Any, A: Any, UPLO: str, compute_v: bool) -> Any:
     _expect_finite(A, "linalg.eigh")
+    triangle: Any = UPLO.upper()
     if compute_v:
-        return tuple(numpy.linalg.eigh(A, UPLO.upper()))
-    return numpy.linalg.eigvalsh(A, UPLO.upper()), numpy.empty(0, A.dtype)
+        return tuple(numpy.linalg.eigh(A, triangle))
+    return numpy.linalg.eigvalsh(A, triangle), numpy.empty(0, A.dtype)
 
 
 @rule("_linalg_lstsq")

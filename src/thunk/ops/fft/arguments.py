@@ -24,9 +24,7 @@ def scale_of(norm: str | None, forward: bool) -> Scale:
         return Scale.NONE if forward else Scale.N
     if norm == "forward":
         return Scale.N if forward else Scale.NONE
-    raise Mismatch(
-        f'Invalid normalization mode: "{norm}"; use "forward", "backward" or "ortho"'
-    )
+    raise Mismatch(f'Invalid normalization mode: "{norm}"; use "forward", "backward" or "ortho"')
 
 
 def as_signal(self: Any, complex_too: bool = True) -> Any:

@@ -10,9 +10,7 @@ from thunk.ops.registry import t
 from thunk.ops.rules.dims import wrap_dims
 from thunk.types.promotion import get_default_dtype
 
-_FACTORY = (
-    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-)
+_FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _FACTS = {"variants": "function out", "module": "fft"}
 
 

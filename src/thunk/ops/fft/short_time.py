@@ -180,9 +180,7 @@ def istft(
     return t.squeeze(found, 0) if single else found
 
 
-def _added_up(
-    frames: Any, window: Any, n_fft: int, hop: int, center: bool, length: Any
-) -> Any:
+def _added_up(frames: Any, window: Any, n_fft: int, hop: int, center: bool, length: Any) -> Any:
     """Windowed frames added where they lie, divided by what the windows add up to."""
     batch, count = frames._spec.shape[:2]
     whole = n_fft + hop * (count - 1)

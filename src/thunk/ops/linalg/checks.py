@@ -16,9 +16,7 @@ _LOW = frozenset({float16, bfloat16})
 def expect_matrices(spec: TensorSpec, name: str = "A") -> None:
     """Refuse what has fewer than two dimensions."""
     if spec.ndim < 2:
-        raise Mismatch(
-            f"The input tensor {name} must have at least 2 dimensions, got {spec.ndim}"
-        )
+        raise Mismatch(f"The input tensor {name} must have at least 2 dimensions, got {spec.ndim}")
 
 
 def expect_square(spec: TensorSpec, name: str = "A") -> None:

@@ -46,7 +46,7 @@ def total(parts: list[Any]) -> Any:
 
 
 def lower_symmetric(value: Any) -> Any:
-    """The gradient through a factor of a self-adjoint matrix: its lower half, halved and mirrored."""
+    """Half the lower triangle and its mirror image, as gradients of Cholesky factors need it."""
     return 0.5 * (t.tril(value) + t.tril(value, -1).mH)
 
 

@@ -69,9 +69,7 @@ def factors_gradient(grad_lower: Any, grad_upper: Any, lower: Any, upper: Any, o
     if columns > rows and grad_upper is not None:
         beyond = last_columns(grad_upper, size)
         below.append(-t.matmul(beyond, last_columns(upper, size).mH))
-        beyond = t.linalg_solve_triangular(
-            square_lower.mH, beyond, upper=True, unitriangular=True
-        )
+        beyond = t.linalg_solve_triangular(square_lower.mH, beyond, upper=True, unitriangular=True)
     if rows > columns and grad_lower is not None:
         beyond = last_rows(grad_lower, size)
         above.append(-t.matmul(last_rows(lower, size).mH, beyond))
@@ -198,7 +196,9 @@ def _lu_solve(
     expect_system(LU, B, left)
     expect_same_dtype(LU, B, "LU and B")
     if pivots.dtype is not int32:
-        raise Mismatch(f"pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype!r}")
+        raise Mismatch(
+            f"pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype!r}"
+        )
     if pivots.ndim == 0 or pivots.shape[-1] != LU.shape[-1]:
         raise Mismatch(
             "Number of pivots per batch should be same as the dimension of the matrix, got "

@@ -14,6 +14,7 @@ from thunk.ops.rules.dims import wrap_dim
 from thunk.types.dtype import int64
 
 _FACTS: dict[str, Any] = {"variants": "function out", "module": "linalg"}
+_KNOWN_ORDERS = "use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'"
 _NORM = "int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
 _MATRIX = "int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
 
@@ -30,8 +31,7 @@ def linalg_norm(
     ndim = self._spec.ndim
     if dim is None and ndim not in (1, 2):
         raise Mismatch(
-            "If dim is not specified but ord is, the input must be 1D or 2D. "
-            f"Got {ndim}D."
+            f"If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D."
         )
     if (dim is not None and len(dim) == 2) or (dim is None and ndim == 2):
         return t.linalg_matrix_norm(self, ord, dim or (0, 1), keepdim, dtype=dtype)
@@ -74,7 +74,7 @@ def linalg_matrix_norm(
     first, second = _two_dims(self, dim)
     size = abs(ord)
     if size not in (1, 2, math.inf):
-        raise Mismatch(f"Order {ord} not supported; use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
+        raise Mismatch(f"Order {ord} not supported; {_KNOWN_ORDERS}")
     pick = t.amax if ord > 0 else t.amin
     if size == 2:
         values = t.linalg_svdvals(_last_two(_as(self, dtype), first, second))
@@ -119,9 +119,7 @@ def _restored(found: Any, ndim: int, first: int, second: int) -> Any:
     return found
 
 
-@composite(
-    "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", variants="function out"
-)
+@composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", variants="function out")
 def nuclear_norm(self: Any, keepdim: bool = False) -> Any:
     """The sum of the singular values."""
     return t.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
@@ -150,7 +148,7 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
     """The condition number: the norm times the norm of the inverse."""
     expect_matrices(self._spec)
     if p is not None and abs(p) not in (1, 2, math.inf):
-        raise Mismatch(f"got an invalid norm type: {p}; use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
+        raise Mismatch(f"got an invalid norm type: {p}; {_KNOWN_ORDERS}")
     if p is None or abs(p) == 2:
         values = t.linalg_svdvals(self)
         if not self._spec.numel:
@@ -165,7 +163,7 @@ def linalg_cond_named(self: Any, p: str) -> Any:
     """The condition number in the Frobenius or the nuclear norm."""
     expect_matrices(self._spec)
     if p not in ("fro", "nuc"):
-        raise Mismatch(f"got an invalid norm type: {p}; use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
+        raise Mismatch(f"got an invalid norm type: {p}; {_KNOWN_ORDERS}")
     if p == "nuc":
         values = t.linalg_svdvals(self)
         return t.sum(values, -1) * t.sum(t.reciprocal(values), -1)
@@ -218,9 +216,7 @@ def linalg_matrix_rank(
     return _rank(input, atol, rtol, hermitian)
 
 
-@composite(
-    "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", **_FACTS
-)
+@composite("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", **_FACTS)
 def linalg_matrix_rank_above(self: Any, tol: float, hermitian: bool = False) -> Any:
     """The number of singular values above `tol`."""
     return _rank(self, tol, 0.0, hermitian)

@@ -9,8 +9,8 @@ from thunk.ops.declare import alias, composite, declare
 from thunk.ops.linalg.checks import by_rows, expect_inexact, expect_square
 from thunk.ops.linalg.forms import identity_like
 from thunk.ops.registry import t
-from thunk.types.promotion import promote_types
 from thunk.types.dtype import bool_, int64
+from thunk.types.promotion import promote_types
 from thunk.types.spec import TensorSpec
 
 

@@ -48,7 +48,9 @@ def _addmv(self: TensorSpec, mat: TensorSpec, vec: TensorSpec, beta: Any, alpha:
     return found
 
 
-def _baddbmm(self: TensorSpec, batch1: TensorSpec, batch2: TensorSpec, beta: Any, alpha: Any) -> Any:
+def _baddbmm(
+    self: TensorSpec, batch1: TensorSpec, batch2: TensorSpec, beta: Any, alpha: Any
+) -> Any:
     return _sum_spec(self, batch1, batch2, bmm_shape(batch1, batch2))
 
 

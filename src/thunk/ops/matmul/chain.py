@@ -53,9 +53,7 @@ def _check_matrices(tensors: Sequence[Any]) -> None:
             )
 
 
-@composite(
-    "linalg_multi_dot(Tensor[] tensors) -> Tensor", variants="function out", module="linalg"
-)
+@composite("linalg_multi_dot(Tensor[] tensors) -> Tensor", variants="function out", module="linalg")
 def linalg_multi_dot(tensors: Any) -> Any:
     """The product of two or more matrices in the cheapest order; the ends may be vectors."""
     if len(tensors) < 2:
