@@ -83,8 +83,11 @@ def _bag_of_each(offsets: Any, count: int, include_last_offset: bool) -> Any:
             f"embedding_bag: offsets[-1] can not be greater than input's length {count}, but got "
             f"offsets[-1] of {offsets[-1]}"
         )
-    starts = offsets[:-1] if include_last_offset else offsets
-    return numpy.searchsorted(starts, numpy.arange(count), "right") - 1
+    if not include_last_offset:
+        return numpy.searchsorted(offsets, numpy.arange(count), "right") - 1
+    bag = numpy.searchsorted(offsets[:-1], numpy.arange(count), "right") - 1
+    bag[offsets[-1] :] = -1  # in no bag
+    return bag
 
 
 @rule("_embedding_bag", half="float32")
@@ -120,7 +123,7 @@ def _maxima(rows: Any, indices: Any, bag: Any, shape: Any) -> tuple[Any, Any]:
     numpy.minimum.at(first, bag, numpy.where(rows == output[bag], places, len(rows)))
     found = first < len(rows)
     known = numpy.append(indices, -1)
-    return numpy.where(found, output, 0), numpy.where(found, known[first], -1)
+    return numpy.where(found, output, 0), numpy.where(found, known[first], 0)
 
 
 @rule("_embedding_bag_dense_backward", half="float32")
@@ -131,7 +134,8 @@ def embedding_bag_backward(
 ) -> Any:  # fmt: skip
     found = numpy.zeros(spec.shape, numpy.float64)
     if mode == MAX:
-        bags, features = numpy.nonzero(maximum_indices >= 0)
+        full = numpy.broadcast_to(bag_size[:, None] > 0, maximum_indices.shape)
+        bags, features = numpy.nonzero(full)
         rows = maximum_indices[bags, features]
         numpy.add.at(found, (rows, features), grad[bags, features])
         return found

@@ -21,9 +21,9 @@ def _wide(array: Any) -> Any:
 
 
 def _average(array: Any, over: Axes) -> Any:
-    """The mean over axes, kept as ones; zero where there is nothing to average."""
+    """The mean over axes, kept as ones; NaN where there is nothing to average."""
     count = math.prod(array.shape[axis] for axis in over)
-    return array.sum(over, keepdims=True) / max(count, 1)
+    return numpy.divide(array.sum(over, keepdims=True), float(count))
 
 
 def _moments(array: Any, over: Axes) -> tuple[Any, Any]:

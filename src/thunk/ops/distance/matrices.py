@@ -95,7 +95,8 @@ _MODES = {
 
 
 @composite(
-    "cdist.named_mode(Tensor x1, Tensor x2, float p, str compute_mode) -> Tensor",
+    "cdist.named_mode(Tensor x1, Tensor x2, float p=2.0, "
+    "str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
     variants="function",
     static="p",
 )

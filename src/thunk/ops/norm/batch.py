@@ -35,6 +35,10 @@ def _spec(
             "channels, ...)"
         )
     channels = input.shape[1]
+    if (running_mean is None) != (running_var is None):
+        raise Mismatch(
+            "running_mean and running_var must either both be None or neither be None", ValueError
+        )
     if not training and (running_mean is None or running_var is None):
         raise Mismatch("running_mean and running_var must be defined in evaluation mode")
     check_channels(

@@ -22,7 +22,6 @@ from thunk.ops.norm.second import (
 from thunk.ops.registry import t
 from thunk.ops.rules.spatial import FLOATING_ONLY, check_dtype, plain_spec
 from thunk.types.dtype import float32
-from thunk.types.promotion import promote_types
 from thunk.types.spec import TensorSpec
 
 
@@ -33,9 +32,8 @@ def _spec(
     check_rows(input, normalized_shape, weight)
     check_dtype(input, FLOATING_ONLY)
     rows = input.shape[: input.ndim - len(normalized_shape)] + (1,) * len(normalized_shape)
-    element = input.dtype if weight is None else promote_types(input.dtype, weight.dtype)
     wide = float32 if input.dtype.itemsize == 2 else input.dtype
-    return plain_spec(input, input.shape, element), plain_spec(input, rows, wide)
+    return plain_spec(input, input.shape), plain_spec(input, rows, wide)
 
 
 def _gradient(
