@@ -60,6 +60,7 @@ check: $(VENV)/dev/$(STAMP)
 	$(DEV) -m mypy
 	$(DEV) tools/make_map.py --check
 	$(DEV) tools/make_operators.py --check
+	$(DEV) tools/make_stubs.py --check
 	$(DEV) tools/check_links.py
 
 bench: $(VENV)/torch/$(STAMP)
@@ -68,6 +69,7 @@ bench: $(VENV)/torch/$(STAMP)
 docs: $(VENV)/dev/$(STAMP)
 	$(DEV) tools/make_map.py --write
 	$(DEV) tools/make_operators.py --write
+	$(DEV) tools/make_stubs.py --write
 	$(DEV) tools/check_links.py
 
 clean:

@@ -1,6 +1,7 @@
 """Thunk: a deep-learning framework with PyTorch's API, lazy all the way down."""
 
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 
 from thunk import assembly as _assembly
 from thunk import (
@@ -94,6 +95,9 @@ from thunk.types.layout import (
 from thunk.types.promotion import get_default_dtype, set_default_dtype
 from thunk.types.size import Size
 from thunk.types.tensor_base import is_tensor
+
+if TYPE_CHECKING:
+    from thunk._functions import *  # noqa: F403
 
 newaxis = None
 

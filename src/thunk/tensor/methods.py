@@ -14,6 +14,7 @@ from thunk.ops.declare import subscribe
 from thunk.ops.registry import Packet, find_packet
 from thunk.tensor import indexing
 from thunk.tensor.callables import method_of, property_of
+from thunk.tensor.operators import Operators
 from thunk.tensor.tensor import Tensor
 from thunk.types.tensor_base import TensorBase
 
@@ -21,20 +22,20 @@ _NO_KEYWORDS: dict[str, Any] = {}
 _OPERANDS = (TensorBase, bool, int, float, complex)
 
 # What Python calls the attributes whose operators have longer names.
-_ATTRIBUTES = {"numpy_T": "T", "matrix_H": "H"}
+ATTRIBUTES = {"numpy_T": "T", "matrix_H": "H"}
 
 
 def _attach(op: OpDef) -> None:
     packet = find_packet(op.schema.name)
     if packet is None or op.schema.namespace != "aten":
         return
-    name = _ATTRIBUTES.get(op.schema.name, op.schema.name)
+    name = ATTRIBUTES.get(op.schema.name, op.schema.name)
     if hasattr(Tensor, name):
         return
     if "method" in op.variants:
-        setattr(Tensor, name, method_of(packet, name))
+        setattr(Operators, name, method_of(packet, name))
     elif "property" in op.variants:
-        setattr(Tensor, name, property_of(packet))
+        setattr(Operators, name, property_of(packet))
 
 
 subscribe(_attach)
@@ -97,7 +98,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
     return operator
 
 
-_BINARY = {
+BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "matmul": "matmul", "pow": "pow",
     "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
     "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
@@ -106,8 +107,8 @@ _REFUSALS: dict[str, type[Exception]] = {
     "add": TypeError, "mul": TypeError, "bitwise_and": TypeError, "bitwise_or": TypeError,
     "bitwise_xor": TypeError, "div": AttributeError,
 }  # fmt: skip
-_COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-_UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"}
+COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"}
 
 
 _ITEMS = {
@@ -116,19 +117,19 @@ _ITEMS = {
 
 
 def _install() -> None:
-    for special, name in _BINARY.items():
-        setattr(Tensor, f"__{special}__", _binary(name))
-        setattr(Tensor, f"__r{special}__", _reflected(name))
-        setattr(Tensor, f"__i{special}__", _inplace(f"{name}_"))
-    for special, name in _COMPARE.items():
-        setattr(Tensor, f"__{special}__", _binary(name))
-    for special, name in _UNARY.items():
-        setattr(Tensor, f"__{special}__", _unary(name))
-    delattr(Tensor, "__imatmul__")
+    for special, name in BINARY.items():
+        setattr(Operators, f"__{special}__", _binary(name))
+        setattr(Operators, f"__r{special}__", _reflected(name))
+        setattr(Operators, f"__i{special}__", _inplace(f"{name}_"))
+    for special, name in COMPARE.items():
+        setattr(Operators, f"__{special}__", _binary(name))
+    for special, name in UNARY.items():
+        setattr(Operators, f"__{special}__", _unary(name))
+    delattr(Operators, "__imatmul__")
     for prefix in ("", "r", "i"):  # Python 2's names, which PyTorch keeps
-        setattr(Tensor, f"__{prefix}div__", getattr(Tensor, f"__{prefix}truediv__"))
+        setattr(Operators, f"__{prefix}div__", getattr(Tensor, f"__{prefix}truediv__"))
     for special, function in _ITEMS.items():
-        setattr(Tensor, f"__{special}__", function)
+        setattr(Operators, f"__{special}__", function)
 
 
 _install()

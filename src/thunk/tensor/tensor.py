@@ -15,13 +15,14 @@ from thunk.tensor.copies import Copies
 from thunk.tensor.exchange import Exchange
 from thunk.tensor.facts import Facts
 from thunk.tensor.legacy import Legacy, construct
+from thunk.tensor.operators import Operators
 from thunk.tensor.storage import Stored
 from thunk.tensor.text import text_of
 from thunk.tensor.tracked import Tracked
 from thunk.types.promotion import get_default_dtype
 
 
-class Tensor(Facts, Tracked, Exchange, Copies, Stored, Legacy):
+class Tensor(Facts, Tracked, Exchange, Copies, Stored, Legacy, Operators):
     """A multi-dimensional array of one dtype that records what is done to it."""
 
     __slots__ = ("__dict__", "__weakref__")
