@@ -108,8 +108,8 @@ def set_requires_grad(tensor: TensorBase, value: bool) -> None:
         )
     if value and not tensor._spec.dtype.is_inexact:
         raise RuntimeError(
-            "only Tensors of floating point and complex dtype can require gradients, got "
-            f"{tensor._spec.dtype!r}; convert it with .float()"
+            "requires_grad: only Tensors of floating point and complex dtype can require "
+            f"gradients, got {tensor._spec.dtype!r}; convert it with .float()"
         )
     history_of(tensor).requires_grad = value
     if tensor._node is not None:

@@ -1,4 +1,4 @@
-"""Enters: a function and its inputs. Leaves: its results, with the inside computed again on backward.
+"""Enters: a function and its inputs. Leaves: its results; backward computes the inside again.
 
 Invariant: the second computation sees the inputs, modes and random state of the first, so it gives
 the same values.
@@ -17,7 +17,7 @@ from thunk.autograd.graph import saved_tensors_hooks
 from thunk.autograd.meta import requires_grad
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.runtime.random import default_generator
-from thunk.types.tensor_base import TensorBase
+from thunk.types.tensor_base import TensorBase, is_tensor
 
 
 class CheckpointError(RuntimeError):
@@ -109,8 +109,7 @@ class _Frame:
                 raise _Stop
             return value
 
-        inputs = [each.detach().requires_grad_(requires_grad(each))
-                  if isinstance(each, TensorBase) else each for each in args]  # fmt: skip
+        inputs: list[Any] = [_as_leaf(each) for each in args]
         with (
             _random_state(self.random), no_grad_recording(self.grad_enabled), self.context,
             contextlib.suppress(_Stop), saved_tensors_hooks(keep, lambda value: value),
@@ -145,9 +144,9 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        inputs = list(ctx.inputs)
+        inputs: list[Any] = list(ctx.inputs)
         for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
-            inputs[place] = value.detach().requires_grad_(requires_grad(value))
+            inputs[place] = _as_leaf(value)
         with _random_state(ctx.random), no_grad_recording(True):
             returned = ctx.function(*inputs)
         outputs = returned if isinstance(returned, tuple) else (returned,)
@@ -160,8 +159,16 @@ class _Reentrant(Function):
                 "none of output has requires_grad=True, this checkpoint() is not necessary"
             )
         backward([pair[0] for pair in pairs], [pair[1] for pair in pairs])
-        found = [each.grad if isinstance(each, TensorBase) else None for each in inputs]
+        found = [each.grad if is_tensor(each) else None for each in inputs]
         return (None, None, *found)
+
+
+def _as_leaf(value: Any) -> Any:
+    """An input cut off from what made it, so that the second computation starts there."""
+    if not isinstance(value, TensorBase):
+        return value
+    copied: Any = value
+    return copied.detach().requires_grad_(requires_grad(value))
 
 
 def checkpoint_sequential(

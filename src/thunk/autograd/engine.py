@@ -166,8 +166,9 @@ def start_gradient(tensor: Any, gradient: Any) -> Any:
     if gradient is None:
         if spec.numel != 1:
             raise RuntimeError(
-                "grad can be implicitly created only for scalar outputs; expected one element, got "
-                f"shape {list(spec.shape)}; pass gradient= or reduce with .sum() or .mean()"
+                "backward: grad can be implicitly created only for scalar outputs; expected one "
+                f"element, got shape {list(spec.shape)}; pass gradient= or reduce with .sum() or "
+                ".mean()"
             )
         if not spec.dtype.is_floating_point:
             raise RuntimeError(
@@ -209,7 +210,8 @@ def run_backward(
         edge = edge_of(tensor)
         if edge is None:
             raise RuntimeError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn"
+                f"backward: element {index} of tensors does not require grad and does not have a "
+                "grad_fn"
             )
         roots.append((edge, start_gradient(tensor, gradient)))
     wanted = None if inputs is None else _input_edges(inputs)

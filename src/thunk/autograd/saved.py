@@ -91,8 +91,8 @@ def overwritten_message(what: str, spec: TensorSpec) -> str:
     """PyTorch's complaint about a saved value that was written since."""
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [{spec.dtype!r} {list(spec.shape)}]{what}. Hint: clone() it before writing, or "
-        "enable anomaly detection to find the operation: torch.autograd.set_detect_anomaly(True)"
+        f"operation: [{spec.dtype!r} {list(spec.shape)}]{what}. Hint: clone() it before writing, "
+        "or enable anomaly detection to find the operation: torch.autograd.set_detect_anomaly(True)"
     )
 
 

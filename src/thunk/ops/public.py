@@ -6,8 +6,6 @@ the module's prefix: `special_i0` is `special.i0`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from thunk.ops import families
 from thunk.ops.registry import Packet, all_packets
 

@@ -82,7 +82,7 @@ class Exchange(TensorBase):
         """The only element as a Python number."""
         if self._spec.numel != 1:
             raise RuntimeError(
-                f"a Tensor with {self._spec.numel} elements cannot be converted to Scalar"
+                f"item: a Tensor with {self._spec.numel} elements cannot be converted to Scalar"
             )
         if self._spec.device.type == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
@@ -91,6 +91,11 @@ class Exchange(TensorBase):
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
+        if self._spec.device.type == "meta":
+            raise NotImplementedError(
+                "tolist: expected a tensor with values, got one on the meta device; create it on "
+                "the cpu"
+            )
         array = self._array()
         if self._spec.dtype.name == "bfloat16":
             array = array.astype(numpy.float32)
@@ -98,39 +103,41 @@ class Exchange(TensorBase):
 
     def __bool__(self) -> bool:
         if self._spec.numel == 0:
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("bool: Boolean value of Tensor with no values is ambiguous")
         if self._spec.numel > 1:
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+            raise RuntimeError(
+                "bool: Boolean value of Tensor with more than one value is ambiguous"
+            )
         return bool(self.item())
 
     __nonzero__ = __bool__
 
-    def _real_item(self) -> Any:
+    def _real_item(self, name: str) -> Any:
         if self._spec.numel != 1:
             raise ValueError(
-                f"expected a tensor of one element, got {self._spec.numel}: only one element "
-                "tensors can be converted to Python scalars"
+                f"{name}: expected a tensor of one element, got {self._spec.numel}: only one "
+                "element tensors can be converted to Python scalars"
             )
         value = self.item()
         if isinstance(value, complex):
             if value.imag:
                 raise RuntimeError(
-                    f"expected a real number, got {value}: value cannot be converted to type "
-                    "double without overflow; take .real first"
+                    f"{name}: expected a real number, got {value}: value cannot be converted to "
+                    "type double without overflow; take .real first"
                 )
             return value.real
         return value
 
     def __int__(self) -> int:
-        return int(self._real_item())
+        return int(self._real_item("int"))
 
     __long__ = __int__
 
     def __float__(self) -> float:
-        return float(self._real_item())
+        return float(self._real_item("float"))
 
     def __complex__(self) -> complex:
-        value = self._real_item() if self._spec.numel != 1 else self.item()
+        value = self._real_item("complex") if self._spec.numel != 1 else self.item()
         return complex(value)
 
     def __index__(self) -> int:

@@ -57,17 +57,18 @@ class Facts(TensorBase):
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
-        return self.shape if dim is None else self._spec.shape[self._dim(dim)]
+        return self.shape if dim is None else self._spec.shape[self._dim("size", dim)]
 
     def stride(self, dim: int | None = None) -> Any:
         """The strides in elements, or that of one dimension."""
-        return self._spec.strides if dim is None else self._spec.strides[self._dim(dim)]
+        strides = self._spec.strides
+        return strides if dim is None else strides[self._dim("stride", dim)]
 
-    def _dim(self, dim: int) -> int:
+    def _dim(self, name: str, dim: int) -> int:
         ndim = len(self._spec.shape)
         if not -ndim <= dim < ndim:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
+                f"{name}: Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
                 f"{max(ndim, 1) - 1}], but got {dim})"
             )
         return dim % ndim

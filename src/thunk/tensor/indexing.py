@@ -163,7 +163,9 @@ def _apply(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     if specified > ndim:
         if ndim == 0:
             _refuse_scalar(items)
-        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {specified})")
+        raise IndexError(
+            f"index: too many indices for tensor of dimension {ndim} (got {specified})"
+        )
     walk = _Walk(self)
     for item in items:
         if item is None:
@@ -216,7 +218,7 @@ def _whole(item: Any) -> int:
 
 def _sequence_to_tensor(item: Any) -> Any:
     if isinstance(item, str):
-        raise TypeError(f"expected indices, got the text {item!r}: invalid data type 'str'")
+        raise TypeError(f"index: expected indices, got the text {item!r}: invalid data type 'str'")
     found = tensor(list(item) if isinstance(item, range) else item)
     return found if found.dtype in (bool_, uint8) else found.to(int64)
 

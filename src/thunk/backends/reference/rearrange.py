@@ -34,7 +34,7 @@ def triu(spec: TensorSpec, self: Any, diagonal: int) -> Any:
 
 def _within(diagonal: int, matrix: Any) -> int:
     # Beyond the corners nothing changes, and NumPy's own index type is narrower.
-    reach = max(matrix.shape[-2:]) + 1
+    reach: int = max(matrix.shape[-2:]) + 1
     return max(min(diagonal, reach), -reach)
 
 

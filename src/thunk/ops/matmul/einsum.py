@@ -49,8 +49,7 @@ def _evaluate(tensors: list[Any], labels: list[Labels], output: Labels | None, p
     labels, result = spread_ellipses(labels, output, [each._spec.ndim for each in tensors])
     sizes = _sizes(tensors, labels)
     operands = [
-        _prepared(tensor, own, sizes, index)
-        for index, (tensor, own) in enumerate(zip(tensors, labels, strict=True))
+        _prepared(tensor, own, sizes) for tensor, own in zip(tensors, labels, strict=True)
     ]
     while len(operands) > 1:
         if path is not None and len(path) >= 2:
@@ -69,6 +68,7 @@ def _sizes(tensors: list[Any], labels: list[Labels]) -> dict[int, int]:
     """The size of every label; a dimension of size one goes with any."""
     sizes: dict[int, int] = {}
     for index, (tensor, own) in enumerate(zip(tensors, labels, strict=True)):
+        _check_repeated(index, own, tensor._spec.shape)
         for label, size in zip(own, tensor._spec.shape, strict=True):
             known = sizes.setdefault(label, size)
             if known == 1:
@@ -81,19 +81,24 @@ def _sizes(tensors: list[Any], labels: list[Labels]) -> dict[int, int]:
     return sizes
 
 
-def _prepared(tensor: Any, labels: Labels, sizes: dict[int, int], index: int) -> Operand:
+def _check_repeated(index: int, labels: Labels, shape: tuple[int, ...]) -> None:
+    sizes: dict[int, int] = {}
+    for label, size in zip(labels, shape, strict=True):
+        known = sizes.setdefault(label, size)
+        if known != size:
+            raise Mismatch(
+                f"subscript {name_of(label)} is repeated for operand {index} but the sizes don't "
+                f"match, {size} != {known}"
+            )
+
+
+def _prepared(tensor: Any, labels: Labels, sizes: dict[int, int]) -> Operand:
     """Diagonals taken where a label repeats; dimensions that only broadcast dropped."""
     labels = list(labels)
     repeated = next((each for each in labels if labels.count(each) > 1), None)
     while repeated is not None:
         first = labels.index(repeated)
         second = labels.index(repeated, first + 1)
-        shape = tensor._spec.shape
-        if shape[first] != shape[second]:
-            raise Mismatch(
-                f"subscript {name_of(repeated)} is repeated for operand {index} but the sizes "
-                f"don't match, {shape[second]} != {shape[first]}"
-            )
         tensor = t.diagonal(tensor, 0, first, second)
         labels = [each for at, each in enumerate(labels) if at not in (first, second)]
         labels.append(repeated)

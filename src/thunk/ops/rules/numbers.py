@@ -36,12 +36,12 @@ def _fits_integer(value: Any, element: dtype) -> bool:
         return False
     limits = numpy.iinfo(element.numpy)
     lowest = int(limits.min) if element.is_signed else -int(limits.max)
-    return lowest <= value <= int(limits.max)
+    return bool(lowest <= value <= int(limits.max))
 
 
 def _largest(element: dtype) -> float:
     if element is bfloat16:
-        return float(ml_dtypes.finfo(element.numpy).max)
+        return float(ml_dtypes.finfo(element.numpy).max)  # type: ignore[no-untyped-call]
     return float(numpy.finfo(element.numpy).max)
 
 

@@ -1,6 +1,6 @@
 """Enters: the device that a call asks for. Leaves: the device of its result.
 
-Invariant: a device that this build has no memory on is refused before a tensor pretends to be there.
+Invariant: a device that this build has no memory on is refused before a tensor claims to be there.
 """
 
 from __future__ import annotations
