@@ -54,11 +54,7 @@ def multi_head_attention_forward(
         q, k, v = project_apart(query, key, value, weights, in_proj_bias)
     else:
         q, k, v = project_packed(query, key, value, in_proj_weight, in_proj_bias)
-    if (bias_k is None) != (bias_v is None):
-        raise AssertionError("bias_k and bias_v are set together; one of them is None")
-    if bias_k is not None:
-        if static_k is not None or static_v is not None:
-            raise AssertionError("bias cannot be added to static key or value.")
+    if _has_bias(bias_k, bias_v, static_k, static_v):
         k = t.cat([k, bias_k.repeat(1, samples, 1)])
         v = t.cat([v, bias_v.repeat(1, samples, 1)])
         attn_mask, key_padding_mask = widened(attn_mask), widened(key_padding_mask)
@@ -88,6 +84,17 @@ def multi_head_attention_forward(
     if average_attn_weights:
         shares = t.mean(shares, 1)
     return output, shares if batched else t.squeeze(shares, 0)
+
+
+def _has_bias(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any) -> bool:
+    """Whether a learned key and value are appended; raises where the arguments disagree."""
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v are set together; one of them is None")
+    if bias_k is None:
+        return False
+    if static_k is not None or static_v is not None:
+        raise AssertionError("bias cannot be added to static key or value.")
+    return True
 
 
 def _masks(

@@ -111,7 +111,8 @@ def _reading(names: Sequence[str], function: Callable[..., Any]) -> Callable[...
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind) for name in names]
-    formula.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect
+    made: Any = formula
+    made.__signature__ = inspect.Signature(parameters)
     return formula
 
 
