@@ -1,0 +1,66 @@
+"""Enters: a graph. Leaves: an `Executable`. What every backend promises, and which there are.
+
+Invariant: an executable is given memory that lies as the specs of the graph's inputs say, and gives
+memory of its own for every output, laid out densely as the output's spec says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from thunk.ir.graph import Graph
+from thunk.runtime.storage import Bytes
+
+Number = bool | int | float | complex
+
+
+class Executable(Protocol):
+    """A compiled graph."""
+
+    def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
+        """One buffer an output. It may return before they are filled: `Backend.wait` blocks.
+
+        A donated input may be overwritten, and may come back as an output.
+        """
+        ...
+
+    def text(self) -> str:
+        """The program in the form in which a person can read it."""
+        ...
+
+
+class Backend(Protocol):
+    """Turns graphs into executables."""
+
+    @property
+    def name(self) -> str: ...
+
+    def compile(self, graph: Graph, donated: frozenset[int]) -> Executable:
+        """`donated` are the positions of inputs that nobody reads after the run."""
+        ...
+
+    def wait(self) -> None:
+        """Return when every run has finished; raise what one of them raised, once."""
+        ...
+
+
+_backends: dict[str, Backend] = {}
+
+
+def register_backend(backend: Backend) -> None:
+    """Make a backend known under its name."""
+    _backends[backend.name] = backend
+
+
+def backend_named(name: str) -> Backend:
+    """The backend `name`; raises with the names there are."""
+    found = _backends.get(name)
+    if found is None:
+        raise ValueError(f"backend: expected one of {sorted(_backends)}, got {name!r}")
+    return found
+
+
+def backend_names() -> list[str]:
+    """Every registered backend."""
+    return sorted(_backends)
