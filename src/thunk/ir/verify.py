@@ -1,4 +1,4 @@
-"""Enters: a graph. Leaves: nothing, or `InvalidGraph` that names the node and what is wrong with it.
+"""Enters: a graph. Leaves: nothing, or `InvalidGraph` that names the node and its fault.
 
 Invariant: a graph that passes can be run by any backend in the order of its nodes.
 """
