@@ -1,5 +1,25 @@
-"""Neural networks: what modules are made of."""
+"""Neural networks: what modules are made of.
 
-from thunk.nn import functional
+Everything that `thunk.nn.modules` offers is here, beside parameters, functions and initialisers.
+"""
 
-__all__ = ["functional"]
+from typing import Any
+
+from thunk.nn import functional, init, modules, parameter
+from thunk.nn.modules.module import Module
+from thunk.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+__all__ = [
+    "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional",
+    "init", "modules", "parameter",
+]  # fmt: skip
+
+
+def _publish(names: dict[str, Any]) -> None:
+    offered: dict[str, Any] = {name: vars(modules)[name] for name in vars(modules)["__all__"]}
+    for name, value in offered.items():
+        names.setdefault(name, value)
+    names["__all__"] = sorted({*names["__all__"], *offered})
+
+
+_publish(globals())

@@ -1,0 +1,51 @@
+"""Enters: nothing. Leaves: every module class and what is registered for all modules.
+
+One line a file, in alphabetical order; what a file offers is what its `__all__` names, or every
+`Module` class that it defines.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from thunk.nn.modules import (
+    container_mapping,
+    container_parameters,
+    container_sequence,
+    linear,
+    module,
+)
+from thunk.nn.modules.module import Module
+
+FILES = (
+    container_mapping,
+    container_parameters,
+    container_sequence,
+    linear,
+    module,
+)
+
+
+def offered(file: ModuleType) -> dict[str, Any]:
+    """The public names of one file of modules."""
+    names = getattr(file, "__all__", None)
+    if names is not None:
+        return {name: getattr(file, name) for name in names}
+    return {
+        name: value
+        for name, value in vars(file).items()
+        if not name.startswith("_")
+        and isinstance(value, type)
+        and issubclass(value, Module)
+        and value.__module__ == file.__name__
+    }
+
+
+def _publish(names: dict[str, Any]) -> None:
+    found = {name: value for file in FILES for name, value in offered(file).items()}
+    names.update(found)
+    names["__all__"] = sorted(found)
+
+
+_publish(globals())
