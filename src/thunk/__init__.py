@@ -13,6 +13,7 @@ from thunk import (
     nn,
     random,
     return_types,
+    serialization,
     signal,
     special,
     utils,
@@ -27,6 +28,7 @@ from thunk.autograd import (
     set_grad_enabled,
 )
 from thunk.base.version import __version__
+from thunk.serialization import load, save
 from thunk.tensor import legacy as _legacy
 from thunk.tensor.creation import (
     as_tensor,
@@ -120,6 +122,7 @@ __all__ = [
     "set_printoptions", "set_rng_state", "set_warn_always", "signal", "sparse_coo", "sparse_csr",
     "special", "strided", "tensor", "typename", "use_deterministic_algorithms", "utils",
 ]  # fmt: skip
+__all__ += ["load", "save", "serialization"]
 
 # Last, since the dtypes' names (`float`, `bool`...) hide builtins from here on.
 __all__ += _assembly.publish(globals())
