@@ -25,6 +25,7 @@ from thunk.ops import (
     scan,
     softmax,
     sort,
+    update,
     view,
 )
 
@@ -53,5 +54,6 @@ FAMILIES = (
     scan,
     softmax,
     sort,
+    update,
     view,
 )

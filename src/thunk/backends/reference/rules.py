@@ -40,6 +40,7 @@ from thunk.backends.reference import (
     scan,
     softmax,
     sort,
+    update,
     windows,
 )
 
@@ -83,5 +84,6 @@ RULES = (
     scan,
     softmax,
     sort,
+    update,
     windows,
 )
