@@ -52,23 +52,21 @@ adadelta = UpdateRule(
 
 
 def _rmsprop(
-    m: Any, param: Any, grad: Any, square_avg: Any, grad_avg: Any = None,
-    momentum_buffer: Any = None, *, lr: Any, decay: Any, weight: Any, momentum: Any, eps: Any,
+    m: Any, param: Any, grad: Any, square_avg: Any, momentum_buffer: Any = None,
+    grad_avg: Any = None, *, lr: Any, decay: Any, weight: Any, momentum: Any, eps: Any,
     weight_decay: Any, maximize: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
     grad = _decayed(param, grad, weight_decay, maximize)
     square_avg = square_avg * decay + grad * weight * grad
-    states = [square_avg]
     if grad_avg is None:
-        size = m.sqrt(square_avg) + eps
+        size, states = m.sqrt(square_avg) + eps, ()
     else:
         grad_avg = m.lerp(grad_avg, grad, weight)
-        size = m.sqrt(square_avg - grad_avg * grad_avg) + eps
-        states.append(grad_avg)
+        size, states = m.sqrt(square_avg - grad_avg * grad_avg) + eps, (grad_avg,)
     if momentum_buffer is None:
-        return (param - grad * lr / size, *states)
+        return (param - grad * lr / size, square_avg, *states)
     momentum_buffer = momentum_buffer * momentum + grad / size
-    return (param - momentum_buffer * lr, *states, momentum_buffer)
+    return (param - momentum_buffer * lr, square_avg, momentum_buffer, *states)
 
 
 rmsprop = UpdateRule(
@@ -77,7 +75,7 @@ rmsprop = UpdateRule(
     doc="One step of RMSprop, scaled by the root of the mean square; with `grad_avg`, by the "
     "standard deviation.",
     states="square_avg",
-    optional="grad_avg momentum_buffer",
+    optional="momentum_buffer grad_avg",
     numbers="Scalar lr, Scalar decay, Scalar weight, Scalar momentum, Scalar eps, "
     "Scalar? weight_decay, bool maximize",
 )

@@ -1,0 +1,89 @@
+"""Enters: an optimizer's update rule and its options. Leaves: its step over all parameters.
+
+Invariant: a parameter without a gradient is left alone, state and all; the others and their states
+are changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from thunk.ops.registry import t
+from thunk.ops.update.rule import UpdateRule
+from thunk.optim.optimizer import Optimizer, _use_grad_for_differentiable
+from thunk.types.layout import strided
+
+
+class ElementwiseOptimizer(Optimizer):
+    """An optimizer that changes every element of a parameter by the same declared rule."""
+
+    _rule: ClassVar[UpdateRule]
+    _number_states = frozenset({"step"})
+
+    @_use_grad_for_differentiable
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters; `closure`, if given, computes the loss and the gradients."""
+        loss = self._evaluate(closure)
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.grad is not None:
+                    self._update(group, param, dense(self, param.grad))
+        return loss
+
+    def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
+        """The state of a parameter before its first step."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a subclass with _start")
+
+    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+        """The states that the rule reads and returns, in its order."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a subclass with _held")
+
+    def _numbers(
+        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+    ) -> dict[str, Any]:
+        """What the rule needs besides tensors; counts the step in `state`."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a subclass with _numbers")
+
+    def _update(self, group: Mapping[str, Any], param: Any, grad: Any) -> None:
+        held = self._held(group)
+        state: dict[str, Any] = {}
+        if held or self._number_states:
+            state = self.state[param]
+            if not state:
+                state.update(self._start(group, param))
+        numbers = self._numbers(group, state, param)
+        differentiable = bool(group.get("differentiable"))
+        complex_param = param.dtype.is_complex
+        operands = {name: state[name] for name in held}
+        before = param.clone() if differentiable else param
+        if complex_param:
+            before, grad = t.view_as_real(before), t.view_as_real(grad)
+            operands = {name: t.view_as_real(value) for name, value in operands.items()}
+        results = self._rule(
+            differentiable, param=before, grad=grad, **operands, **numbers,
+            maximize=group["maximize"],
+        )  # fmt: skip
+        if complex_param:
+            results = tuple([t.view_as_complex(each) for each in results])
+        param.copy_(results[0])
+        for name, new in zip(held, results[1:], strict=True):
+            if differentiable:
+                state[name] = new
+            else:
+                state[name].copy_(new)
+
+
+def dense(optimizer: Optimizer, grad: Any) -> Any:
+    """The gradient, if it has an element for every element of its parameter."""
+    if grad.layout is not strided:
+        raise RuntimeError(
+            f"{type(optimizer).__name__} does not support sparse gradients: expected a strided "
+            f"gradient, got {grad.layout}; call to_dense() on it"
+        )
+    return grad
+
+
+def zeros_like(param: Any) -> Any:
+    """A state as large as `param` and laid out like it."""
+    return t.zeros_like(param)
