@@ -40,7 +40,9 @@ GRIDS: dict[str, dict[str, list[Any]]] = {
         "lr": [0.01], "alpha": [0.99, 0.3], "weight_decay": [0, 0.1], "momentum": [0, 0.9],
         "centered": [False, True],
     },
-    "Rprop": {"lr": [0.01], "etas": [(0.5, 1.2), (0.7, 1.5)], "step_sizes": [(1e-6, 50), (1e-3, 0.1)]},
+    "Rprop": {
+        "lr": [0.01], "etas": [(0.5, 1.2), (0.7, 1.5)], "step_sizes": [(1e-6, 50), (1e-3, 0.1)],
+    },
     "ASGD": {
         "lr": [0.02], "lambd": [1e-4, 0.1], "alpha": [0.75, 0.5], "t0": [1e6, 4],
         "weight_decay": [0, 0.1],

@@ -28,12 +28,6 @@ after_step: list[Callable[[], None]] = []
 _global_optimizer_pre_hooks: dict[int, Hook] = OrderedDict()
 _global_optimizer_post_hooks: dict[int, Hook] = OrderedDict()
 
-_HOOKS = (
-    "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
-    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks",
-    "_optimizer_load_state_dict_post_hooks",
-)  # fmt: skip
-
 
 class _RequiredParameter:
     """Marks an option that every parameter group has to give."""
@@ -111,6 +105,13 @@ class Optimizer:
     # Options that checkpoints of older versions lack.
     _later_options: ClassVar[dict[str, Any]] = {}
 
+    _optimizer_step_pre_hooks: OrderedDict[int, Hook]
+    _optimizer_step_post_hooks: OrderedDict[int, Hook]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Hook]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Hook]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Hook]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Hook]
+
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._prepare()
@@ -128,13 +129,14 @@ class Optimizer:
                 "parameter list; pass model.parameters() as a fresh iterator"
             )
         if not isinstance(groups[0], dict):
-            groups = [{"params": groups}]  # type: ignore[list-item]
+            groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(cast("dict[str, Any]", group))
 
     def _prepare(self) -> None:
-        for name in _HOOKS:
-            self.__dict__.setdefault(name, OrderedDict())
+        for name in Optimizer.__annotations__:
+            if name.endswith("_hooks"):
+                self.__dict__.setdefault(name, OrderedDict())
         cls = type(self)
         if not getattr(cls.step, "hooked", False):
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
@@ -257,34 +259,31 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before a step; it may return other arguments."""
-        return add_hook(self._hooks("step_pre"), hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after a step."""
-        return add_hook(self._hooks("step_post"), hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict`."""
-        return _add(self._hooks("state_dict_pre"), hook, prepend)
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another."""
-        return _add(self._hooks("state_dict_post"), hook, prepend)
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before loading; it may return another."""
-        return _add(self._hooks("load_state_dict_pre"), hook, prepend)
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer)` after loading."""
-        return _add(self._hooks("load_state_dict_post"), hook, prepend)
-
-    def _hooks(self, kind: str) -> Any:
-        return self.__dict__[f"_optimizer_{kind}_hooks"]
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
 def _add(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool) -> RemovableHandle:

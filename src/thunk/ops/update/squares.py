@@ -58,15 +58,18 @@ def _rmsprop(
 ) -> tuple[Any, ...]:  # fmt: skip
     grad = _decayed(param, grad, weight_decay, maximize)
     square_avg = square_avg * decay + grad * weight * grad
-    if grad_avg is None:
-        size, states = m.sqrt(square_avg) + eps, ()
-    else:
+    variance = square_avg
+    if grad_avg is not None:
         grad_avg = m.lerp(grad_avg, grad, weight)
-        size, states = m.sqrt(square_avg - grad_avg * grad_avg) + eps, (grad_avg,)
+        variance = square_avg - grad_avg * grad_avg
+    size = m.sqrt(variance) + eps
     if momentum_buffer is None:
-        return (param - grad * lr / size, square_avg, *states)
-    momentum_buffer = momentum_buffer * momentum + grad / size
-    return (param - momentum_buffer * lr, square_avg, momentum_buffer, *states)
+        param = param - grad * lr / size
+    else:
+        momentum_buffer = momentum_buffer * momentum + grad / size
+        param = param - momentum_buffer * lr
+    states = (square_avg, momentum_buffer, grad_avg)
+    return (param, *[each for each in states if each is not None])
 
 
 rmsprop = UpdateRule(
