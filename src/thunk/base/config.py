@@ -217,6 +217,13 @@ class Config(OptionSet):
     debug = Option(0, "how much to check and keep for inspection; 0 is nothing extra")
     eager = Option(False, "run each operation at once on the reference backend, recording nothing")
     verify = Option(False, "check each result against the shape and dtype its operator declares")
+    onednn = Option(True, "use oneDNN for matrix products and convolutions", changes_code=True)
+    blas = Option(
+        "auto",
+        "whose matrix products to use where oneDNN is not: the first of scipy, numpy, own",
+        changes_code=True,
+        choices=("auto", "scipy", "numpy", "own"),
+    )
     log = Option("", "what to print on stderr: LEVEL or LEVEL,part=LEVEL, as in info,lazy=debug")
 
 

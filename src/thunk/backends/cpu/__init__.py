@@ -1,0 +1,1 @@
+"""The CPU backend: fused kernels in LLVM, library calls, one native program a graph."""

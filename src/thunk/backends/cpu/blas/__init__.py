@@ -1,0 +1,1 @@
+"""Matrix products and convolutions for machines without oneDNN."""

@@ -1,0 +1,1 @@
+"""Vector code for the CPU, written as LLVM's intermediate language."""

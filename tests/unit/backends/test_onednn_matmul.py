@@ -1,0 +1,156 @@
+"""Matrix products against NumPy in float64: shapes, strides, batches, element types, post-ops."""
+
+import numpy
+import pytest
+from library_calls import rounded, run
+
+from thunk.backends.cpu.calls.build import build
+from thunk.backends.cpu.calls.layout import Layout, plain
+from thunk.backends.cpu.calls.specs import Accumulate, AddOperand, Matmul, PostOp, Relu, matmul
+from thunk.types.dtype import bfloat16, dtype, float16, float32
+
+RANDOM = numpy.random.default_rng(0)
+TOLERANCE = {float32: 2e-6, bfloat16: 8e-3, float16: 1e-3}
+
+
+def matrix(*shape: int, dtype: dtype = float32, transposed: bool = False) -> Layout:
+    layout = plain(shape, dtype)
+    if transposed:
+        return plain((*shape[:-2], shape[-1], shape[-2]), dtype).transposed()
+    return layout
+
+
+def check(spec: Matmul, **others: numpy.ndarray) -> None:
+    left = rounded(RANDOM.standard_normal(spec.left.shape), spec.left)
+    right = rounded(RANDOM.standard_normal(spec.right.shape), spec.right)
+    wanted = numpy.matmul(left, right)
+    scale = numpy.matmul(abs(left), abs(right)).max(initial=1)
+    given = {"left": left, "right": right, **others}
+    if spec.bias is not None:
+        given["bias"] = rounded(RANDOM.standard_normal(spec.bias.shape), spec.bias)
+        wanted = wanted + given["bias"]
+    before = given["out"] = rounded(RANDOM.standard_normal(spec.out.shape), spec.out)
+    position = 0
+    for post in spec.post:
+        if isinstance(post, Relu):
+            wanted = numpy.maximum(wanted, 0)
+        elif isinstance(post, Accumulate):
+            wanted = wanted + before
+        else:
+            added = rounded(RANDOM.standard_normal(post.layout.shape), post.layout)
+            given[f"added{position}"] = added
+            wanted = wanted + added
+            position += 1
+    call = build(spec)
+    found = run(call, **given)["out"]
+    assert found.shape == wanted.shape
+    error = abs(found - wanted).max(initial=0) / scale
+    assert error < TOLERANCE[spec.out.dtype], (error, str(call))
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"),
+    [(1, 1, 1), (1, 64, 10), (64, 784, 128), (3, 5, 7), (17, 33, 65), (64, 64, 10), (2, 300, 1)],
+)
+@pytest.mark.parametrize("transposed", ["", "left", "right", "both"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_shapes_and_transposes(
+    rows: int, inner: int, columns: int, transposed: str, threads: int
+) -> None:
+    left = matrix(rows, inner, transposed=transposed in ("left", "both"))
+    right = matrix(inner, columns, transposed=transposed in ("right", "both"))
+    check(matmul(left, right, matrix(rows, columns), threads=threads))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "out"),
+    [
+        ((4, 5, 6), (4, 6, 7), (4, 5, 7)),
+        ((4, 5, 6), (6, 7), (4, 5, 7)),
+        ((5, 6), (4, 6, 7), (4, 5, 7)),
+        ((2, 1, 5, 6), (1, 3, 6, 7), (2, 3, 5, 7)),
+        ((2, 3, 1, 6), (2, 3, 6, 1), (2, 3, 1, 1)),
+    ],
+)
+def test_batches(left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...]) -> None:
+    check(matmul(matrix(*left), matrix(*right), matrix(*out), threads=2))
+
+
+def test_heads_inside_a_row() -> None:
+    """Attention reads its heads out of one matrix of queries, keys and values."""
+    batch, length, heads, size = 2, 17, 3, 8
+    width = 3 * heads * size
+    strides = (length * width, size, width, 1)
+    queries = plain((batch, heads, length, size), float32, strides)
+    check(matmul(queries, queries.transposed(), matrix(batch, heads, length, length), threads=2))
+    merged = plain(queries.shape, float32, (length * heads * size, size, heads * size, 1))
+    scores = matrix(batch, heads, length, length)
+    check(matmul(scores, queries, merged, threads=2))
+
+
+def test_a_broadcast_stride_is_an_extent_of_one() -> None:
+    expanded = plain((4, 6, 7), float32, (0, 7, 1))
+    spec = matmul(matrix(4, 5, 6), expanded, matrix(4, 5, 7))
+    assert spec.right.shape == (1, 6, 7)
+    check(spec)
+
+
+@pytest.mark.parametrize("element", [bfloat16, float16])
+@pytest.mark.parametrize("result", ["same", "float32"])
+def test_half_precision(element: dtype, result: str) -> None:
+    out = matrix(33, 20, dtype=element if result == "same" else float32)
+    spec = matmul(matrix(33, 40, dtype=element), matrix(40, 20, dtype=element), out)
+    check(spec)
+
+
+POSTS: list[tuple[PostOp, ...]] = [
+    (),
+    (Relu(),),
+    (Accumulate(),),
+    (Accumulate(), Relu()),
+    (AddOperand(matrix(12, 20)),),
+    (AddOperand(matrix(1, 20)), Relu()),
+    (Relu(), AddOperand(matrix(12, 20)), AddOperand(matrix(12, 20))),
+]
+
+
+@pytest.mark.parametrize("post", POSTS, ids=lambda post: "-".join(type(p).__name__ for p in post))
+@pytest.mark.parametrize("bias", [False, True])
+def test_post_ops(post: tuple[PostOp, ...], bias: bool) -> None:
+    row = matrix(20) if bias else None
+    check(matmul(matrix(12, 9), matrix(9, 20), matrix(12, 20), row, post, threads=2))
+
+
+def test_relu_keeps_nan_and_makes_positive_zeros() -> None:
+    left = numpy.array([[numpy.nan], [numpy.inf], [-numpy.inf], [-1.0], [0.0], [2.0]])
+    call = build(matmul(matrix(6, 1), matrix(1, 1), matrix(6, 1), post=(Relu(),)))
+    found = run(call, left=left, right=numpy.ones((1, 1)))["out"][:, 0]
+    wanted = [numpy.nan, numpy.inf, 0.0, 0.0, 0.0, 2.0]
+    numpy.testing.assert_array_equal(found, wanted)
+    assert not numpy.signbit(found[1:]).any()
+
+
+def test_infinities_meet_as_in_arithmetic() -> None:
+    left = numpy.array([[numpy.inf, 1.0], [0.0, 1.0]])
+    right = numpy.array([[-numpy.inf, 0.0], [1.0, numpy.nan]])
+    call = build(matmul(matrix(2, 2), matrix(2, 2), matrix(2, 2)))
+    with numpy.errstate(invalid="ignore"):
+        numpy.testing.assert_array_equal(run(call, left=left, right=right)["out"], left @ right)
+
+
+def test_a_product_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"matmul: expected matrices that fit"):
+        matmul(matrix(2, 3), matrix(4, 5), matrix(2, 5))
+    with pytest.raises(RuntimeError, match=r"matmul: expected a bias of shape \(5,\)"):
+        matmul(matrix(2, 3), matrix(3, 5), matrix(2, 5), matrix(4))
+
+
+def test_estimates() -> None:
+    call = build(matmul(matrix(8, 16), matrix(16, 4), matrix(8, 4), matrix(4)))
+    assert call.flops == 2 * 8 * 16 * 4
+    assert call.nbytes == 4 * (8 * 16 + 16 * 4 + 8 * 4 + 4)
+    accumulating = build(
+        matmul(matrix(8, 16), matrix(16, 4), matrix(8, 4), post=(Accumulate(),))
+    )
+    assert accumulating.nbytes == 4 * (8 * 16 + 16 * 4 + 2 * 8 * 4)
+    assert [each.access for each in accumulating.operands[:3]] == ["read", "read", "update"]
