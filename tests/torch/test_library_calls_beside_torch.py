@@ -1,10 +1,10 @@
-"""Library calls and torch in one process share one OpenMP runtime and do not wait for each other."""
+"""Library calls and torch in one process share one OpenMP runtime and never block each other."""
 
 import numpy
 import pytest
 import torch
-from library_calls import run
 
+from library_calls import run
 from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import plain
 from thunk.backends.cpu.calls.specs import matmul

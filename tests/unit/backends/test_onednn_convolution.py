@@ -2,8 +2,8 @@
 
 import numpy
 import pytest
-from library_calls import rounded, run
 
+from library_calls import rounded, run
 from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import Layout, free, plain, split_groups
 from thunk.backends.cpu.calls.specs import Accumulate, Convolution, Direction, Relu

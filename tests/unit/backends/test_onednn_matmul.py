@@ -2,8 +2,8 @@
 
 import numpy
 import pytest
-from library_calls import rounded, run
 
+from library_calls import rounded, run
 from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import Layout, plain
 from thunk.backends.cpu.calls.specs import Accumulate, AddOperand, Matmul, PostOp, Relu, matmul
