@@ -83,7 +83,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return marked
 
 
-class UninitializedTensorMixin(TensorBase):
+class UninitializedTensorMixin(Tensor):
     """What parameters and buffers of unknown shape can do: be converted, moved, materialised."""
 
     __slots__ = ()
@@ -206,7 +206,7 @@ def _without_shape(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> An
     return made
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # __repr__
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet."""
 
     __slots__ = ()
@@ -217,7 +217,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return _without_shape(cls, requires_grad, device, dtype)
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]  # __repr__
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
     __slots__ = ()

@@ -10,18 +10,18 @@ from types import ModuleType
 from typing import Any
 
 from thunk.nn.modules import (
-    container_mapping,
-    container_parameters,
-    container_sequence,
+    container,
+    lazy,
+    lazy_linear,
     linear,
     module,
 )
 from thunk.nn.modules.module import Module
 
 FILES = (
-    container_mapping,
-    container_parameters,
-    container_sequence,
+    container,
+    lazy,
+    lazy_linear,
     linear,
     module,
 )

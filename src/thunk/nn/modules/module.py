@@ -12,7 +12,18 @@ from typing import Any
 
 from thunk.nn.modules.module_call import Calls
 from thunk.nn.modules.module_convert import Conversion
-from thunk.nn.modules.module_hooks import everywhere, replaced
+from thunk.nn.modules.module_hooks import (
+    everywhere,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    replaced,
+)
 from thunk.nn.modules.module_load import Loading
 from thunk.nn.modules.module_save import Saving
 from thunk.nn.modules.module_tree import Tree
@@ -27,6 +38,13 @@ from thunk.nn.modules.tables import (
 from thunk.nn.parameter import Buffer, Parameter
 from thunk.tensor.queries import typename
 from thunk.types.tensor_base import TensorBase
+
+__all__ = [
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook",
+    "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+]  # fmt: skip
 
 _PLAIN_HOOK_TABLES = (
     "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs",
