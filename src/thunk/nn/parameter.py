@@ -148,7 +148,7 @@ class UninitializedTensorMixin(Tensor):
         """Itself: there is no value a gradient could flow from."""
         return self
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
