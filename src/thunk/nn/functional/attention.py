@@ -11,7 +11,8 @@ import math
 from typing import Any
 
 from thunk.nn.functional.attention_inputs import (
-    additive_mask,
+    _canonical_mask,
+    _none_or_dtype,
     check_dimensions,
     check_static,
     project_apart,
@@ -22,7 +23,7 @@ from thunk.nn.functional.attention_inputs import (
 from thunk.ops import families
 from thunk.ops.registry import t
 
-__all__ = ["multi_head_attention_forward"]
+__all__ = ["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"]
 
 DECLARED = families.FAMILIES
 
@@ -101,8 +102,9 @@ def _masks(
     query: Any, key_padding_mask: Any, attn_mask: Any, is_causal: bool, need_weights: bool
 ) -> tuple[Any, Any, bool]:
     """Both masks as numbers to add, and whether `is_causal` replaces the attention mask."""
-    given = None if attn_mask is None else attn_mask.dtype
-    padding = additive_mask(key_padding_mask, "key_padding_mask", query.dtype, given)
+    padding = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
+    )
     if is_causal and attn_mask is None:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
@@ -110,7 +112,7 @@ def _masks(
         )
     if is_causal and padding is None and not need_weights:
         return None, None, True
-    mask = additive_mask(attn_mask, "attn_mask", query.dtype, None)
+    mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
     return padding, mask, is_causal and padding is None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from thunk.ops import families
 from thunk.ops.registry import t
 from thunk.types.dtype import bool_
+from thunk.types.tensor_base import TensorBase
 
 DECLARED = families.FAMILIES
 
@@ -51,22 +52,32 @@ def check_dimensions(
     return bool(count == 3)
 
 
-def additive_mask(mask: Any, name: str, element: Any, other: Any) -> Any:
+def _canonical_mask(
+    mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any,
+    check_other: bool = True,
+) -> Any:  # fmt: skip
     """A mask of bools as minus infinity where it is set; one of numbers as it is."""
     if mask is None:
         return None
     if mask.dtype is not bool_ and not mask.is_floating_point():
-        raise AssertionError(f"only bool and floating types of {name} are supported")
-    if other is not None and mask.dtype is not other:
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype is not other_type:
         warnings.warn(
-            f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both "
-            "instead.",
-            stacklevel=4,
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type "
+            "for both instead.",
+            stacklevel=2,
         )
     if mask.dtype is not bool_:
         return mask
-    zeros = t.zeros(mask.shape, dtype=element, device=mask.device)
+    zeros = t.zeros(mask.shape, dtype=target_type, device=mask.device)
     return t.masked_fill(zeros, mask, float("-inf"))
+
+
+def _none_or_dtype(input: Any) -> Any:
+    """The dtype of a mask that is there."""
+    if input is not None and not isinstance(input, TensorBase):
+        raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+    return None if input is None else input.dtype
 
 
 def sized_mask(mask: Any, heads: int, length: int, source: int) -> Any:
