@@ -5,13 +5,13 @@ Everything that `thunk.nn.modules` offers is here, beside parameters, functions 
 
 from typing import Any
 
-from thunk.nn import functional, init, modules, parameter
+from thunk.nn import functional, init, modules, parameter, utils
 from thunk.nn.modules.module import Module
 from thunk.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional",
-    "init", "modules", "parameter",
+    "init", "modules", "parameter", "utils",
 ]  # fmt: skip
 
 

@@ -4,28 +4,38 @@ A name that a module of wrappers lists is public here; the operators declared wi
 follow from their declarations.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thunk.nn.functional import (
     activation,
     attention,
     conv,
     distance,
-    dropout,
-    embedding,
     likelihood,
     loss,
     norm,
     pooling,
     resample,
-    softmax,
 )
+from thunk.nn.functional import dropout as _dropout
+from thunk.nn.functional import embedding as _embedding
+from thunk.nn.functional import softmax as _softmax
 from thunk.tensor.public import publish_module
+
+if TYPE_CHECKING:
+    # Functions of the same name as their file, which they stand for.
+    from thunk.nn.functional.dropout import dropout as dropout
+    from thunk.nn.functional.embedding import embedding as embedding
+    from thunk.nn.functional.softmax import softmax as softmax
+
+    def __getattr__(name: str) -> Any:
+        """Operators' functions are entered when the module is made."""
+
 
 # A new module of wrappers is one line here.
 WRAPPERS = (
-    activation, attention, conv, distance, dropout, embedding, likelihood, loss, norm, pooling,
-    resample, softmax,
+    activation, attention, conv, distance, _dropout, _embedding, likelihood, loss, norm, pooling,
+    resample, _softmax,
 )
 
 

@@ -77,7 +77,7 @@ def _none_or_dtype(input: Any) -> Any:
     """The dtype of a mask that is there."""
     if input is not None and not isinstance(input, TensorBase):
         raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
-    return None if input is None else input.dtype
+    return None if input is None else input._spec.dtype
 
 
 def sized_mask(mask: Any, heads: int, length: int, source: int) -> Any:

@@ -10,20 +10,58 @@ from types import ModuleType
 from typing import Any
 
 from thunk.nn.modules import (
+    activation,
+    adaptive,
+    batchnorm,
+    channelshuffle,
     container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
     lazy,
     lazy_linear,
     linear,
+    loss,
     module,
+    normalization,
+    padding,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+    upsampling,
 )
 from thunk.nn.modules.module import Module
 
 FILES = (
+    activation,
+    adaptive,
+    batchnorm,
+    channelshuffle,
     container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
     lazy,
     lazy_linear,
     linear,
+    loss,
     module,
+    normalization,
+    padding,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+    upsampling,
 )
 
 

@@ -1,7 +1,7 @@
 """Attention with several heads as a module; `activation` is where users find it.
 
-Enters: (length, sample, features), samples first with `batch_first`, or one sample. Leaves: the same,
-and how much each element attended to each. Invariant: weights are drawn in PyTorch's order.
+Enters: (length, sample, features), samples first with `batch_first`, or one sample. Leaves: the
+same, and how much each element attended to each. Invariant: weights are drawn in PyTorch's order.
 """
 
 from __future__ import annotations

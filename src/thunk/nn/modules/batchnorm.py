@@ -1,7 +1,7 @@
 """Batch normalisation: channels normalised over samples and places.
 
-Enters: (sample, channel, places). Leaves: the same. Invariant: running statistics change in training
-only, and are used outside it only.
+Enters: (sample, channel, places). Leaves: the same. Invariant: running statistics change in
+training only, and are used outside it only.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _NormBase(Module):
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any],
         strict: bool, missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
     ) -> None:  # fmt: skip
-        version = local_metadata.get("version", None)
+        version = local_metadata.get("version")
         name = f"{prefix}num_batches_tracked"
         older = version is None or version < 2
         if older and self.track_running_stats and name not in state_dict:

@@ -1,7 +1,7 @@
 """Instance normalisation: the channels of each sample normalised on their own.
 
-Enters: (sample, channel, places) or one sample of it. Leaves: the same. Invariant: running statistics
-are kept only where asked for.
+Enters: (sample, channel, places) or one sample of it. Leaves: the same. Invariant: running
+statistics are kept only where asked for.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _InstanceNorm(_NormBase):
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any],
         strict: bool, missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
     ) -> None:  # fmt: skip
-        if local_metadata.get("version", None) is None and not self.track_running_stats:
+        if local_metadata.get("version") is None and not self.track_running_stats:
             names = [f"{prefix}{name}" for name in ("running_mean", "running_var")]
             names = [name for name in names if name in state_dict]
             if names:

@@ -1,7 +1,7 @@
 """Pooling: windows of signals, pictures and volumes reduced to one element each.
 
-Enters: (sample, channel, places) or one sample of it. Leaves: the same with fewer places (unpooling:
-more). Invariant: what a window is follows from the arguments alone; nothing here is learned.
+Enters: (sample, channel, places) or one sample of it. Leaves: the same with fewer places
+(unpooling: more). Invariant: what a window is follows from the arguments alone.
 """
 
 from __future__ import annotations

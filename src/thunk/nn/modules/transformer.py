@@ -22,14 +22,14 @@ from thunk.nn.modules.normalization import LayerNorm
 from thunk.nn.modules.transformer_layers import (
     TransformerDecoderLayer,
     TransformerEncoderLayer,
-    _get_activation_fn,
 )
+from thunk.nn.modules.transformer_layers import _get_activation_fn as _get_activation_fn
 from thunk.nn.modules.utils import at_home
 from thunk.ops.registry import t
 
 __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
-    "TransformerEncoderLayer", "_get_activation_fn",
+    "TransformerEncoderLayer",
 ]  # fmt: skip
 
 at_home(__name__, TransformerDecoderLayer, TransformerEncoderLayer)
