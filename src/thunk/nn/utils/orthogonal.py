@@ -38,7 +38,7 @@ def _made_orthogonal(matrix: Any) -> Any:
     return orthogonal * signs.unsqueeze(-2)
 
 
-class Orthogonal(Module):
+class _Orthogonal(Module):
     """The map, and its inverse as far as there is one."""
 
     base: Any

@@ -12,7 +12,7 @@ from thunk.nn.utils.weight_norm import normed
 from thunk.ops.registry import t
 
 
-class WeightNormalized(Module):
+class _WeightNorm(Module):
     """A weight from its length and its direction."""
 
     def __init__(self, dim: int | None = 0) -> None:
@@ -28,7 +28,7 @@ class WeightNormalized(Module):
         return t.norm_except_dim(weight, 2, self.dim), weight
 
 
-class SpectralNormParametrization(Module):
+class _SpectralNorm(Module):
     """A weight divided by an estimate of its largest singular value."""
 
     def __init__(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from thunk.nn.utils.orthogonal import Orthogonal, OrthogonalMap
-from thunk.nn.utils.parametrization_norms import SpectralNormParametrization, WeightNormalized
+from thunk.nn.utils.orthogonal import OrthogonalMap, _Orthogonal
+from thunk.nn.utils.parametrization_norms import _SpectralNorm, _WeightNorm
 from thunk.nn.utils.parametrize import register_parametrization
 from thunk.nn.utils.spectral_norm import default_dim
 from thunk.types.tensor_base import TensorBase
@@ -35,13 +35,13 @@ def orthogonal(
             f"{orthogonal_map}"
         )
     kind = OrthogonalMap[orthogonal_map]
-    made = Orthogonal(weight, kind, use_trivialization=use_trivialization)
+    made = _Orthogonal(weight, kind, use_trivialization=use_trivialization)
     return register_parametrization(module, name, made, unsafe=True)
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Train a weight's length (`original0`) and direction (`original1`) separately."""
-    register_parametrization(module, name, WeightNormalized(dim), unsafe=True)
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename(state_dict: Any, prefix: str, *_: Any) -> None:
         """State dicts of the older `weight_norm` have other names."""
@@ -62,7 +62,7 @@ def spectral_norm(
     """Divide a weight by an estimate of its largest singular value."""
     weight = _tensor_of(module, name)
     where = default_dim(module) if dim is None else dim
-    made = SpectralNormParametrization(weight, n_power_iterations, where, eps)
+    made = _SpectralNorm(weight, n_power_iterations, where, eps)
     return register_parametrization(module, name, made)
 
 

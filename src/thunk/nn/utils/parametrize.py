@@ -51,7 +51,7 @@ def cached() -> Iterator[None]:
 def _deepcopied(self: Any, memo: dict[int, Any]) -> Any:
     found = memo.get(id(self))
     if found is None:
-        found = memo[id(self)] = type(self).__new__(type(self))
+        found = memo[id(self)] = object.__new__(type(self))
         Module.__setstate__(found, copy.deepcopy(Module.__getstate__(self), memo))
     return found
 
