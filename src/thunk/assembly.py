@@ -12,7 +12,15 @@ import thunk.backends.reference.rules
 import thunk.lazy.install
 import thunk.ops.families
 import thunk.tensor.methods  # noqa: F401
+from thunk.nn.modules.module import Module
+from thunk.nn.parameter import Parameter
+from thunk.serialization.rebuild import announce_parameter_class
+from thunk.serialization.safe import announce_family
 from thunk.tensor.public import functions
+
+# `serialization` stands beside `nn` and knows it by announcement only.
+announce_parameter_class(Parameter)
+announce_family(Module)
 
 
 def publish(names: dict[str, Any]) -> list[str]:

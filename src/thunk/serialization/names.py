@@ -184,4 +184,13 @@ def name_of(obj: Any) -> tuple[str, str] | None:
     name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
-    return (their_module(module), name) if module.partition(".")[0] == "thunk" else None
+    if module.partition(".")[0] != "thunk":
+        return None
+    return their_module(_home(obj, module, name)), name
+
+
+def _home(obj: Any, module: str, name: str) -> str:
+    """The outermost package that offers `obj`: PyTorch may define it elsewhere within."""
+    parts = module.split(".")
+    outer = [".".join(parts[:count]) for count in range(1, len(parts))]
+    return next((each for each in outer if _attribute(each, name, imports=False) is obj), module)

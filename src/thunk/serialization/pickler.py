@@ -9,7 +9,7 @@ import io
 import pickle
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from thunk.base.errors import expected
 from thunk.runtime.storage import Storage
 from thunk.serialization.names import UNTYPED, GlobalName, global_name, name_of, storage_name
 from thunk.serialization.rebuild import parameter_class
+from thunk.tensor.copies import Copies
 from thunk.tensor.legacy import LegacyType
 from thunk.tensor.storage import TypedStorage, UntypedStorage
 from thunk.types.device import device
@@ -88,13 +89,22 @@ def persistent_id(obj: Any, storages: Storages) -> Any:
 def reduced(obj: Any) -> Any:
     """How an object of Thunk is rebuilt; NotImplemented for every other object."""
     if isinstance(obj, TensorBase):
-        return _tensor(obj)
+        # A class with a way of its own, as parameters without values have, goes it.
+        plain = type(obj).__reduce_ex__ is Copies.__reduce_ex__
+        return _tensor(obj) if plain else NotImplemented
     if isinstance(obj, Size):
         return global_name("torch", "Size"), (tuple(obj),)
     if isinstance(obj, device):
         parts = (obj.type,) if obj.index is None else (obj.type, obj.index)
         return global_name("torch", "device"), parts
+    if isinstance(obj, dict) and type(obj).__module__.startswith("thunk."):
+        # Tables that tell their module of changes; the module makes new ones when it is loaded.
+        return OrderedDict if isinstance(obj, OrderedDict) else dict, (), None, None, _items(obj)
     return NotImplemented
+
+
+def _items(table: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    return iter(table.items())
 
 
 def _tensor(tensor: TensorBase) -> tuple[Any, ...]:

@@ -152,6 +152,8 @@ def _known_class(module: str, name: str) -> Any:
         return None
     if isinstance(found, type) and issubclass(found, tuple(_families)):
         return Allowed(found, NEW | BUILD)
+    if isinstance(found, type) and issubclass(found, parameter_class() or ()):
+        return Allowed(found, CALL)
     is_function = origin.startswith(("thunk.nn.functional", "thunk.tensor")) and callable(found)
     named = getattr(sys.modules.get("thunk.nn.functional"), name, None) is found
     return Allowed(found, 0) if is_function and named else None
