@@ -29,6 +29,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("optim", "vision", "distributions", "parallel", "capture"),
     (PUBLIC,),
     ("compat",),
+    ("__main__",),  # the command line, which runs scripts on the compatibility layer
 )
 RANK = {name: rank for rank, group in enumerate(ORDER) for name in group}
 

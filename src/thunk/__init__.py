@@ -1,7 +1,7 @@
 """Thunk: a deep-learning framework with PyTorch's API, lazy all the way down."""
 
 from math import e, inf, nan, pi
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thunk import assembly as _assembly
 from thunk import (
@@ -29,7 +29,9 @@ from thunk.autograd import (
     no_grad,
     set_grad_enabled,
 )
+from thunk.base.missing import MissingName as _MissingName
 from thunk.base.version import __version__
+from thunk.compiling import compile
 from thunk.serialization import load, save
 from thunk.tensor import legacy as _legacy
 from thunk.tensor.creation import (
@@ -124,7 +126,15 @@ __all__ = [
     "set_printoptions", "set_rng_state", "set_warn_always", "signal", "sparse_coo", "sparse_csr",
     "special", "strided", "tensor", "typename", "use_deterministic_algorithms", "utils",
 ]  # fmt: skip
-__all__ += ["load", "save", "serialization"]
+__all__ += ["compile", "load", "save", "serialization"]
+
+if not TYPE_CHECKING:  # a type checker must go on to report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module 'thunk' has no attribute {name!r}")
+        raise _MissingName("thunk", name, lambda: __all__)
+
 
 # Last, since the dtypes' names (`float`, `bool`...) hide builtins from here on.
 __all__ += _assembly.publish(globals())

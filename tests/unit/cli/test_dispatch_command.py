@@ -42,8 +42,10 @@ def test_mistakes_are_told_on_stderr(
     assert main(["dispatch", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "expected" in captured.err or "invalid combination" in captured.err or (
-        "must be" in captured.err
+    assert (
+        "expected" in captured.err
+        or "invalid combination" in captured.err
+        or ("must be" in captured.err)
     )
 
 

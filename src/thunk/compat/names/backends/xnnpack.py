@@ -1,0 +1,3 @@
+"""`torch.backends.xnnpack`: a library that this build does not use."""
+
+enabled = False

@@ -1,0 +1,7 @@
+"""`torchvision` on the search path of processes that a script started: becomes Thunk."""
+
+from thunk.compat import install
+
+__thunk__ = True
+
+install()
