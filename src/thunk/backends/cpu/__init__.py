@@ -1,1 +1,1 @@
-"""The CPU backend: fused kernels in LLVM, library calls, one native program a graph."""
+"""The CPU backend: lowerings by family, native kernels, library calls, one program a graph."""

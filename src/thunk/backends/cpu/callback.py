@@ -1,0 +1,92 @@
+"""Enters: a node without a lowering. Leaves: its reference rule, run on the program's memory.
+
+Invariant: operands are views of the program's buffers; results are written where the plan says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from thunk.backends.cpu.status import INDEX_OUT_OF_RANGE, ZERO_DIVISOR
+from thunk.backends.reference.kernel import convert, rules
+from thunk.compiler.access import Access, Buffer
+from thunk.compiler.lowering import CallBack
+from thunk.ir.graph import Node, Scalar, Value
+from thunk.runtime.storage import Bytes
+from thunk.types.spec import TensorSpec
+
+Places = dict[Buffer, tuple[int, int]]
+
+
+class StepFailed(RuntimeError):
+    """A library refused to run."""
+
+    @staticmethod
+    def of(status: int) -> Exception:
+        """The exception that a kernel's status stands for."""
+        if status == INDEX_OUT_OF_RANGE:
+            return IndexError("index out of range in self")
+        if status == ZERO_DIVISOR:
+            return RuntimeError(
+                "ZeroDivisionError: expected integer divisors other than 0, got 0; "
+                "mask them or divide floating point numbers"
+            )
+        return StepFailed(f"expected a library call to succeed, got status {status & 0xFFFF}")
+
+
+class BackCall:
+    """One step that calls back."""
+
+    def __init__(self, step: CallBack, places: Places) -> None:
+        self.node: Node = step.node
+        self.access = step.access
+        self.places = places
+        self.targets = list(zip([each.spec for each in step.node.outputs], step.writes))
+
+    def run(self, arrays: list[Bytes], numbers: Any, kinds: Sequence[type]) -> None:
+        """Compute the node."""
+
+        def argument(value: Any) -> Any:
+            if isinstance(value, Value):
+                return self._window(arrays, self.access[value], value.spec)
+            if isinstance(value, Scalar):
+                word = numbers[value.index : value.index + 1]
+                return kinds[value.index](
+                    word.view(numpy.float64)[0] if value.kind is float else word[0]
+                )
+            if isinstance(value, tuple):
+                return [argument(each) for each in value]
+            return value
+
+        node = self.node
+        specs: Any = tuple([each.spec for each in node.outputs])
+        several = len(node.op.schema.returns) > 1 or str(node.op.schema.returns[0].type) != "Tensor"
+        with numpy.errstate(all="ignore"):
+            result = rules[node.op.full_name](
+                specs if several else specs[0], *[argument(value) for value in node.args]
+            )
+        results = list(result) if several else [result]
+        for each, (spec, buffer) in zip(results, self.targets, strict=True):
+            self._store(arrays, each, spec, buffer)
+
+    def _store(self, arrays: list[Bytes], result: Any, spec: TensorSpec, buffer: Buffer) -> None:
+        if result is None or spec.numel == 0:
+            return
+        array = numpy.asarray(result)
+        if array.dtype != spec.dtype.numpy:
+            array = convert(array, spec.dtype.numpy)
+        access = Access(buffer, spec.dtype, spec.strides, spec.offset)
+        self._window(arrays, access, spec)[...] = array
+
+    def _window(self, arrays: list[Bytes], access: Access, spec: TensorSpec) -> Any:
+        if 0 in spec.shape:
+            return numpy.empty(spec.shape, spec.dtype.numpy)
+        base, start = self.places[access.buffer]
+        size = spec.dtype.itemsize
+        return numpy.ndarray(
+            spec.shape, spec.dtype.numpy, arrays[base].view(numpy.uint8),
+            start + access.offset * size, tuple([stride * size for stride in access.strides]),
+        )  # fmt: skip

@@ -1,0 +1,47 @@
+"""Enters: the processor. Leaves: its name, its features and the width of its vectors.
+
+Invariant: the description holds everything that machine code depends on.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import llvmlite
+from llvmlite import binding
+
+LANE_BYTES = 4  # lanes are counted in float32
+
+
+@cache
+def target_machine() -> Any:
+    """LLVM's description of this processor, ready to emit code."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=features(), opt=2, reloc="pic", jit=True
+    )
+
+
+@cache
+def features() -> str:
+    """The processor's instruction sets as LLVM spells them."""
+    return str(binding.get_host_cpu_features().flatten())
+
+
+@cache
+def lanes() -> int:
+    """How many float32 values fit into one vector."""
+    known = set(features().split(","))
+    if {"+avx512f", "+avx512bw", "+avx512vl", "+avx512dq"} <= known:
+        return 64 // LANE_BYTES
+    return 32 // LANE_BYTES if "+avx2" in known else 16 // LANE_BYTES
+
+
+@cache
+def description() -> str:
+    """Processor, features and versions, as one line."""
+    versions = f"llvm {'.'.join(map(str, binding.llvm_version_info))} llvmlite"
+    return f"{binding.get_host_cpu_name()} {features()} {versions} {llvmlite.__version__}"

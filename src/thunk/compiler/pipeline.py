@@ -1,0 +1,29 @@
+"""Enters: a recorded graph. Leaves: an equal graph that is smaller and easier to lower.
+
+Invariant: a pass never changes what outputs hold, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from thunk.compiler.passes.common import share_common
+from thunk.compiler.passes.dead import drop_dead
+from thunk.ir.graph import Graph
+
+Pass = Callable[[Graph], Graph]
+
+# Name, function, why it runs where it runs.
+PASSES: list[tuple[str, Pass, str]] = [
+    ("dead", drop_dead, "recording keeps what nobody asked for"),
+    ("common", share_common, "formulas of gradients repeat what the forward pass computed"),
+]
+
+
+def run_passes(graph: Graph, check: Callable[[str, Graph], None] | None = None) -> Graph:
+    """Every pass in order; `check` sees the graph after each."""
+    for name, function, _ in PASSES:
+        graph = function(graph)
+        if check is not None:
+            check(name, graph)
+    return graph
