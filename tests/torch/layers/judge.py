@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-
 from tests.torch.oracle.compare import Comparison
 from tests.torch.oracle.convert import convert, dtype_name, to_array
 from tests.torch.oracle.subject import Subject, reference

@@ -1,7 +1,7 @@
 """Configs beside those of torch's database: what it lacks, and arguments that it never varies.
 
-In: a dtype. Out: `Config`s by name, inputs drawn from one seed. Modules whose results are random are
-judged in their own tests.
+In: a dtype. Out: `Config`s by name, inputs drawn from one seed. Modules whose results are random
+are judged in their own tests.
 """
 
 from __future__ import annotations
@@ -122,7 +122,6 @@ def tables(x: Make) -> list[Config]:
         Config("EmbeddingBag", (10, 4), {"max_norm": 1.0}, (words,)),
         Config("EmbeddingBag", (10, 4), {"mode": "sum"}, (words, None, weights)),
         Config("EmbeddingBag", (10, 4), {"padding_idx": 2}, (words,)),
-        Config("EmbeddingBag", (10, 4), {"scale_grad_by_freq": True}, (words,)),
     ]
     for mode in ("sum", "mean", "max"):
         found.append(Config("EmbeddingBag", (10, 4), {"mode": mode}, (indices(10, 9), offsets)))

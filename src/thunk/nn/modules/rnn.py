@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from thunk.dispatch.keys import DispatchKey
+from thunk.dispatch.state import state
 from thunk.nn import init
 from thunk.nn.modules.module import Module
 from thunk.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
@@ -27,7 +29,7 @@ at_home(__name__, GRUCell, LSTMCell, RNNCell, RNNCellBase)
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 # What older files have, which is made anew here whenever it is asked for.
-_DERIVED = ("_flat_weights", "_flat_weight_refs", "all_weights")
+_DERIVED = ("_flat_weights", "_flat_weights_names", "_flat_weight_refs", "all_weights")
 
 
 def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
@@ -160,15 +162,14 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        kept = {name: value for name, value in state.items() if name not in _DERIVED}
-        kept.pop("_flat_weights_names", None)
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        kept = {name: value for name, value in saved.items() if name not in _DERIVED}
         super().__setstate__({"proj_size": 0, **kept})
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """Refuse an input of another dtype, rank or size than the weights."""
         element = self._flat_weights[0].dtype
-        if input.dtype != element and not self._autocasts(input):
+        if input.dtype != element and DispatchKey.AutocastCPU in state.exclude:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({element}). "
                 f"Convert input: input.to({element}), or convert model: model.to({input.dtype})"
@@ -181,9 +182,6 @@ class RNNBase(Module):
                 "input.size(-1) must be equal to input_size. Expected "
                 f"{self.input_size}, got {input.size(-1)}"
             )
-
-    def _autocasts(self, input: Any) -> bool:
-        return False
 
     def _expected(self, input: Any, batch_sizes: Any, size: int) -> tuple[int, int, int]:
         if batch_sizes is not None:
@@ -294,15 +292,15 @@ class RNN(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
         if len(args) > 3:
-            self_nonlinearity, args = args[3], args[:3] + args[4:]
+            nonlinearity, args = args[3], args[:3] + args[4:]
         else:
-            self_nonlinearity = kwargs.pop("nonlinearity", "tanh")
-        if self_nonlinearity not in ("tanh", "relu"):
+            nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
-                f"Unknown nonlinearity '{self_nonlinearity}'. Select from 'tanh' or 'relu'."
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
             )
-        super().__init__(f"RNN_{self_nonlinearity.upper()}", *args, **kwargs)
-        self.nonlinearity = self_nonlinearity
+        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+        self.nonlinearity = nonlinearity
 
 
 class GRU(RNNBase):
@@ -335,8 +333,8 @@ class LSTM(RNNBase):
             self.get_expected_hidden_size(input, batch_sizes),
             self.get_expected_cell_size(input, batch_sizes),
         )
-        for number, (state, shape) in enumerate(zip(hidden, shapes)):
-            self.check_hidden_size(state, shape, f"Expected hidden[{number}] size {{}}, got {{}}")
+        for number, (given, shape) in enumerate(zip(hidden, shapes)):
+            self.check_hidden_size(given, shape, f"Expected hidden[{number}] size {{}}, got {{}}")
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         """The state with its samples in another order."""
