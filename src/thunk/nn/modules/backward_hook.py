@@ -12,6 +12,8 @@ from typing import Any
 from thunk.autograd.function import Function
 from thunk.autograd.meta import requires_grad
 from thunk.dispatch.state import state
+from thunk.ops.registry import t
+from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
 
@@ -39,6 +41,7 @@ class BackwardHooks:
         self._grad_outputs: Any = None
         self._input_places: list[int] | None = None
         self._output_places: list[int] | None = None
+        self._input_specs: list[TensorSpec] = []
         self._input_count = 0
         self._output_count = 0
 
@@ -46,6 +49,7 @@ class BackwardHooks:
         """The arguments to call forward with."""
         passed, self._input_places = _through_node(args, self._at_inputs)
         self._input_count = len(args)
+        self._input_specs = [args[place]._spec for place in self._input_places or ()]
         return passed
 
     def around_outputs(self, result: Any) -> Any:
@@ -61,7 +65,11 @@ class BackwardHooks:
             # The gradient reached the inputs without passing the outputs: double backward does.
             return None
         assert self._input_places is not None
-        gradients = _spread(self._input_places, grad_inputs, self._input_count)
+        known = [
+            t.zeros(spec.shape, dtype=spec.dtype, device=spec.device) if each is None else each
+            for each, spec in zip(grad_inputs, self._input_specs, strict=True)
+        ]
+        gradients = _spread(self._input_places, known, self._input_count)
         for hook in self._hooks:
             replaced = hook(self._module, gradients, self._grad_outputs)
             if replaced is None:

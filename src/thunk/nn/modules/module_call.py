@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from thunk.nn.modules.backward_hook import BackwardHooks
+from thunk.nn.modules.backward_hook_old import hook_last_node
 from thunk.nn.modules.module_base import ModuleBase
-from thunk.nn.modules.module_hooks import HookHandle, WrappedHook, enter_hook, everywhere
+from thunk.nn.modules.module_hooks import HookHandle, enter_hook, everywhere
 from thunk.nn.modules.tables import refresh_hooked
 from thunk.types.tensor_base import TensorBase
 
@@ -152,7 +153,7 @@ class _HookedCall:
                 )
             self.result = backward.around_outputs(self.result)
         if old_hooks:
-            _hook_last_node(module, self.result, old_hooks)
+            hook_last_node(module, self.args, self.result, old_hooks)
         return self.result
 
     def _before(self) -> None:
@@ -213,18 +214,3 @@ class _HookedCall:
                     f"silenced as another error was raised in forward: {error}",
                     stacklevel=4,
                 )
-
-
-def _hook_last_node(module: Any, result: Any, hooks: list[Any]) -> None:
-    """Backward hooks of the older form see the gradients of the last operation only."""
-    value = result
-    while not isinstance(value, TensorBase):
-        if isinstance(value, dict):
-            value = next(each for each in value.values() if isinstance(each, TensorBase))
-        else:
-            value = value[0]
-    tensor: Any = value
-    node = tensor.grad_fn
-    if node is not None:
-        for hook in hooks:
-            node.register_hook(WrappedHook(hook, module))

@@ -197,7 +197,7 @@ def _load_tensor(
         with no_grad_recording():
             if assign:
                 setattr(module, name, _as_assigned(target, found))
-            else:
+            elif not target.is_meta:
                 target.copy_(found)
     except Exception as error:
         errors.append(
