@@ -1,4 +1,4 @@
-"""Initialisers against PyTorch: one seed gives the same values, bit for bit, and the same state after.
+"""Initialisers against PyTorch: one seed gives the same bits, and the same state afterwards.
 
 Orthogonal matrices come out of a factorization, whose last bits depend on the library that did it.
 """

@@ -1,4 +1,4 @@
-"""Containers of modules and parameters against PyTorch: the list and dictionary behaviour, errors."""
+"""Containers of modules and parameters against PyTorch: lists, dictionaries and their errors."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def module_list(lib: Any, log: Log) -> None:
     del module[0]
     log(numbers(module), list(module._modules))
     module += [Shift(lib, 14)]
-    log(numbers(module), numbers(module + [Shift(lib, 15)]), module.extend([]) is module)
+    log(numbers(module), numbers(module.__add__([Shift(lib, 15)])), module.extend([]) is module)
     for call in (
         lambda: module.extend(3), lambda: module[99], lambda: module(1),
         lambda: module.append("x"), lambda: nn.ModuleList(3),

@@ -1,4 +1,4 @@
-"""State dicts of modules against PyTorch: keys, metadata, what loads, and what every mistake says."""
+"""State dicts of modules against PyTorch: keys, metadata, what loads, what mistakes say."""
 
 from __future__ import annotations
 
