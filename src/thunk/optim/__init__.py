@@ -1,6 +1,6 @@
 """Optimizers, schedules of their learning rates, and averages of the parameters."""
 
-from thunk.optim import lr_scheduler
+from thunk.optim import lr_scheduler, swa_utils
 from thunk.optim._adafactor import Adafactor
 from thunk.optim._muon import Muon
 from thunk.optim.adadelta import Adadelta
@@ -20,4 +20,5 @@ from thunk.optim.sgd import SGD
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon",
     "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
+    "swa_utils",
 ]  # fmt: skip

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from thunk.autograd.modes import no_grad
 from thunk.ops.registry import t
 from thunk.optim.checks import check_at_least_zero, check_lr
 from thunk.optim.elementwise import dense, zeros_like
 from thunk.optim.numbers import number
-from thunk.optim.optimizer import Optimizer, ParamsT
+from thunk.optim.optimizer import Optimizer, ParamsT, _use_grad_for_differentiable
 from thunk.types.info import finfo
 from thunk.types.tensor_base import TensorBase
 
@@ -48,7 +47,7 @@ class Adafactor(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    @no_grad()
+    @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters; `closure`, if given, computes the loss and the gradients."""
         loss = self._evaluate(closure)

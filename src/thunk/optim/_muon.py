@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from thunk.autograd.modes import no_grad
 from thunk.ops.registry import t
 from thunk.optim.checks import check_at_least_zero, check_lr
 from thunk.optim.elementwise import dense, zeros_like
 from thunk.optim.numbers import number
-from thunk.optim.optimizer import Optimizer, ParamsT
+from thunk.optim.optimizer import Optimizer, ParamsT, _use_grad_for_differentiable
 
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
@@ -52,7 +51,7 @@ class Muon(Optimizer):
             if param.is_complex():
                 raise RuntimeError("Muon does not support complex parameters; optimize real views")
 
-    @no_grad()
+    @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters; `closure`, if given, computes the loss and the gradients."""
         loss = self._evaluate(closure)

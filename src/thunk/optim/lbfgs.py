@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from thunk.autograd.modes import enable_grad, no_grad
+from thunk.autograd.modes import enable_grad
 from thunk.ops.registry import t
 from thunk.optim.checks import check_lr
 from thunk.optim.elementwise import dense
 from thunk.optim.line_search import Point, WolfeSearch
 from thunk.optim.numbers import number
-from thunk.optim.optimizer import Optimizer, ParamsT
+from thunk.optim.optimizer import Optimizer, ParamsT, _use_grad_for_differentiable
 
 
 class LBFGS(Optimizer):
@@ -52,7 +52,7 @@ class LBFGS(Optimizer):
         params: list[Any] = self.param_groups[0]["params"]
         return params
 
-    @no_grad()
+    @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Minimise the loss that `closure` computes, with its gradients."""
         if closure is None:
@@ -169,14 +169,14 @@ class _History:
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.size = size
-        self.last_direction = state.get("d")
-        self.step = state.get("t")
+        self.last_direction: Any = state.get("d")
+        self.step: Any = state.get("t")
         self.changes: list[Any] = state.get("old_dirs") or []
         self.steps: list[Any] = state.get("old_stps") or []
         self.inverses: list[Any] = state.get("ro") or []
         self.scale: Any = state.get("H_diag", 1)
-        self.last_grad = state.get("prev_flat_grad")
-        self.last_loss = state.get("prev_loss")
+        self.last_grad: Any = state.get("prev_flat_grad")
+        self.last_loss: Any = state.get("prev_loss")
         self.shares: list[Any] | None = state.get("al")
 
     def direction(self, grad: Any, first: bool) -> Any:

@@ -19,6 +19,7 @@ from thunk.tensor.queries import typename
 from thunk.types.tensor_base import TensorBase
 
 ParamsT = Iterable[TensorBase] | Iterable[dict[str, Any]] | Iterable[tuple[str, TensorBase]]
+_params_t = ParamsT  # the name that older scripts import
 StateDict = dict[str, Any]
 Hook = Callable[..., Any]
 
@@ -161,11 +162,11 @@ class Optimizer:
                 state[name] = float(state[name])
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for index, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {index}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            options = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            text += f"\nParameter Group {index}\n" + "".join(options)
+        return text + ")"
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters; `closure`, if given, computes the loss and the gradients."""

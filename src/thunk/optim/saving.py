@@ -30,8 +30,8 @@ def groups_to_save(
     saved = []
     start = 0
     for group in groups:
-        for number, param in enumerate(group["params"], start):
-            numbers.setdefault(id(param), number)
+        own = {id(param): number for number, param in enumerate(group["params"], start)}
+        numbers = {**own, **numbers}
         start += len(group["params"])
         options = {name: value for name, value in group.items() if name != "params"}
         saved.append({**options, "params": [numbers[id(param)] for param in group["params"]]})

@@ -112,7 +112,7 @@ class ChainedScheduler(_Combined):
         optimizer = optimizer or schedulers[0].optimizer
         self._check(schedulers, optimizer)
         self._schedulers = schedulers
-        self.optimizer = optimizer  # type: ignore[assignment]
+        self.optimizer = optimizer
         self._last_lr = values_of(self.optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]

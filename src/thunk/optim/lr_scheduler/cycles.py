@@ -106,7 +106,7 @@ class CyclicLR(_Cycle):
 
     def scale_fn(self, x: float) -> float:
         """The height of cycle or iteration `x`."""
-        return (self._scale_fn_custom or self._scale_fn_ref)(x)
+        return float((self._scale_fn_custom or self._scale_fn_ref)(x))
 
     def get_lr(self) -> list[Any]:
         """The rates for `last_epoch`; writes momentum too."""
@@ -147,7 +147,7 @@ def _constant(x: float) -> float:
 
 
 def _halving(x: float) -> float:
-    return 1 / 2.0 ** (x - 1)
+    return float(2.0 ** (1 - x))
 
 
 def _power(gamma: float, x: float) -> float:
