@@ -1,13 +1,14 @@
 """`make_coefficients.py --write | --check`: the polynomials of the vector mathematics.
 
-Enters: functions and intervals, below. Leaves: `math/coefficients.py`, in hexadecimal. A polynomial is
-the least squares fit on Chebyshev's points; each coefficient is rounded before the next is fitted.
+Enters: functions and intervals, below. Leaves: `math/coefficients.py`. A polynomial is the least
+squares fit on Chebyshev's points; each coefficient is rounded before the next is fitted.
 """
 
 from __future__ import annotations
 
 import struct
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,10 +77,14 @@ def erfcx(b: Real) -> Real:
     return mp.exp(b * b) * mp.erfc(b)
 
 
-def scaled_complement(v: Real) -> Real:
-    """`erfcx(b) * (b + 3)` of `v = (b - 3) / (b + 3)`."""
-    b = 3 * (1 + v) / (1 - v)
-    return erfcx(b) * (b + 3)
+def scaled_complement(offset: Real) -> Function:
+    """`erfcx(b) * (b + offset)` of `v = (b - offset) / (b + offset)`."""
+
+    def evaluate(v: Real) -> Real:
+        b = offset * (1 + v) / (1 - v)
+        return erfcx(b) * (b + offset)
+
+    return evaluate
 
 
 def inverse_erf_center(w: Real) -> Real:
@@ -105,15 +110,18 @@ def fits() -> Iterator[Fit]:
               -half_ln2, half_ln2, {32: 5, 64: 10}, lambda r: r**2)
     yield Fit("power_of_two", "(2**r - 1) / r",
               removable(lambda r: mp.expm1(r * mp.log(2)) / r),
-              mpf("-0.50001"), mpf("0.50001"), {32: 6, 64: 12}, abs)
+              mpf("-0.50001"), mpf("0.50001"), {32: 6, 48: 8, 64: 12}, abs)
     yield Fit("logarithm", "(log(1 + f) - f + f**2 / 2) / f**3", removable(logarithm_tail),
               -third, third, {32: 9, 48: 13, 64: 20}, lambda f: f**2 + mpf("1e-6"))
+    yield Fit("odd_logarithm", "(log((1 + r) / (1 - r)) / (2 r) - 1 - r**2 / 3) / r**4 of r**2",
+              removable(of_root(lambda r: (mp.atanh(r) / r - 1 - r**2 / 3) / r**4)),
+              mpf(0), mpf("0.0401"), {64: 8}, lambda s: s + mpf("1e-6"))
     yield Fit("sine", "(sin(r) - r) / r**3 of r**2",
               removable(of_root(lambda r: (mp.sin(r) - r) / r**3)),
-              mpf(0), quarter, {48: 5, 64: 7}, lambda s: s + mpf("1e-6"))
+              mpf(0), quarter, {48: 3, 64: 7}, lambda s: s + mpf("1e-6"))
     yield Fit("cosine", "(cos(r) - 1 + r**2 / 2) / r**4 of r**2",
               removable(of_root(lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4)),
-              mpf(0), quarter, {48: 4, 64: 7}, lambda s: s**2 + mpf("1e-6"))
+              mpf(0), quarter, {48: 3, 64: 7}, lambda s: s**2 + mpf("1e-6"))
     yield Fit("arcsine", "(asin(x) - x) / x**3 of x**2",
               removable(of_root(lambda x: (mp.asin(x) - x) / x**3)),
               mpf(0), mpf("0.25001"), {32: 5, 64: 13}, lambda s: s + mpf("1e-6"))
@@ -123,9 +131,13 @@ def fits() -> Iterator[Fit]:
     yield Fit("error", "(erf(x) - x) / x of x**2",
               removable(of_root(lambda x: (mp.erf(x) - x) / x)),
               mpf(0), mpf("1.00001"), {32: 7, 64: 14})
-    for bits, largest, terms in ((32, mpf("10.2"), 10), (64, mpf("27.5"), 24)):
-        yield Fit("scaled_complement", "erfcx(b) * (b + 3) of (b - 3) / (b + 3)",
-                  scaled_complement, mpf(-1), (largest - 3) / (largest + 3), {bits: terms})
+    for bits, offset, largest, terms in (
+        (32, mpf("1.5"), mpf("10.2"), 11),
+        (64, mpf(2), mpf("27.5"), 26),
+    ):
+        yield Fit("scaled_complement", f"erfcx(b) * (b + c) of (b - c) / (b + c), c = {offset}",
+                  scaled_complement(offset), mpf(-1), (largest - offset) / (largest + offset),
+                  {bits: terms})
     yield Fit("inverse_error_center", "erfinv(x) / x of -log(1 - x**2) - 3.125",
               lambda w: inverse_erf_center(w + mpf("3.125")),
               mpf("-3.1249999999"), mpf("3.125"), {64: 12})
@@ -143,6 +155,19 @@ def constants() -> Iterator[tuple[str, Real, dict[int, tuple[int, ...]]]]:
     yield "log10(e)", mp.log10(mp.e), {32: (24,), 64: (53,)}
     yield "pi/2", mp.pi / 2, {32: (24,), 64: (53,)}
     yield "pi", mp.pi, {32: (24,), 64: (53,)}
+    yield "2 pi", 2 * mp.pi, {64: (53,)}
+    yield "sqrt(1/2)", mp.sqrt(mpf(1) / 2), {32: (24,), 64: (53,)}
+    yield "1/3", mpf(1) / 3, {64: (53,)}
+    # Products of numbers of 24 bits with these parts are exact in double precision.
+    yield "1/(2 pi)", 1 / (2 * mp.pi), {48: (29,) * 6}
+
+
+def windows() -> list[float]:
+    """The binary digits 10 i + 1 to 10 i + 50 of 1 / (2 pi), as fractions, for i = 0, 1, ..."""
+    with mp.workprec(1500):
+        value = 1 / (2 * mp.pi)
+        digits = [mp.floor(mp.frac(value * mpf(2) ** (10 * i)) * 2**50) for i in range(114)]
+        return [float(number / 2**50) for number in digits]
 
 
 def parts(value: Real, lengths: tuple[int, ...], bits: int) -> list[float]:
@@ -195,12 +220,18 @@ def coefficients(fit: Fit, bits: int) -> tuple[list[float], float]:
     return chosen, float(max(abs(rest) for rest in left))
 
 
+def table(numbers: list[float]) -> list[str]:
+    """The numbers in lines of the file."""
+    text = textwrap.fill(", ".join(map(repr, numbers)) + ",", 92)
+    return [f"        {line}" for line in text.splitlines()]
+
+
 def page() -> str:
     lines = [
         '"""Enters: nothing. Leaves: the polynomials that `tools/make_coefficients.py` computed.',
         "",
-        "Invariant: by name and precision in bits (48: short, in double precision), lowest power first;",
-        "`PARTS` are constants as sums, the largest part first.",
+        "Invariant: by name and precision in bits (48: short, in double precision), the lowest",
+        "power first; `PARTS` are constants as sums, the largest part first.",
         '"""',
         "",
         "from __future__ import annotations",
@@ -213,16 +244,19 @@ def page() -> str:
             print(f"{fit.name} {bits}: {error:.2e}", file=sys.stderr)
             lines.append(f"    # {fit.meaning}: off by {error:.1e}")
             lines.append(f'    ("{fit.name}", {bits}): (')
-            lines += [f'        float.fromhex("{number.hex()}"),' for number in chosen]
+            lines += table(chosen)
             lines.append("    ),")
     lines += ["}", "", "PARTS: dict[tuple[str, int], tuple[float, ...]] = {"]
     for name, value, lengths in constants():
         for bits, some in lengths.items():
             lines.append(f'    ("{name}", {bits}): (')
             chosen = parts(value, some, bits)
-            lines += [f'        float.fromhex("{number.hex()}"),' for number in chosen]
+            lines += table(chosen)
             lines.append("    ),")
-    return "\n".join([*lines, "}", ""])
+    lines += ["}", "", "# Binary digits of 1 / (2 pi): 50 a number, beginning at every tenth."]
+    lines.append("TURNS: tuple[float, ...] = (")
+    lines += table(windows())
+    return "\n".join([*lines, ")", ""])
 
 
 def main() -> None:

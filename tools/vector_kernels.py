@@ -1,6 +1,6 @@
-"""Enters: emitters of vector functions. Leaves: functions of NumPy arrays, compiled for this machine.
+"""Enters: emitters of vector functions. Leaves: functions of NumPy arrays, compiled here.
 
-Also the judge of all float32 inputs: the float32 emitter against the float64 one, in one native loop.
+Also the judge of all float32 inputs: the float32 emitter against the float64 one, in a native loop.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ class Compiled:
         )
         parsed = binding.parse_assembly(str(module))
         parsed.verify()
-        self.assembly = ""
-        if module.name == "show":
-            self.assembly = machine.emit_assembly(parsed)
+        self.assembly = str(machine.emit_assembly(parsed))
         self._engine = binding.create_mcjit_compiler(parsed, machine)
         self._engine.finalize_object()
 
@@ -53,8 +51,8 @@ class Compiled:
         return int(self._engine.get_function_address(name))
 
 
-def _new_module(wide: bool, name: str = "vectors") -> ir.Module:
-    module = ir.Module(name)
+def _new_module() -> ir.Module:
+    module = ir.Module("vectors")
     module.triple = binding.get_default_triple()
     return module
 
@@ -76,20 +74,21 @@ def _loop(function: Any, count: Any, width: int, body: Callable[[Any, Any], None
 
 
 def _attributes(function: Any) -> None:
-    function.attributes._known = function.attributes._known | {'"prefer-vector-width"="512"'}
-    function.attributes.add('"prefer-vector-width"="512"')
+    wide = '"prefer-vector-width"="512"'
+    function.attributes._known = function.attributes._known | {wide}
+    function.attributes.add(wide)
 
 
 def compile_function(
     emit: Callable[..., Any], operands: int, dtype: Any, width: int,
-    features: Features | None = None, show: bool = False,
+    features: Features | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """The emitter as a function of that many arrays, `width` elements at a time."""
     dtype = numpy.dtype(dtype)
     features = host_features() if features is None else features
     scalar = ir.FloatType() if dtype.itemsize == 4 else ir.DoubleType()
     vector = ir.VectorType(scalar, width)
-    module = _new_module(True, "show" if show else "vectors")
+    module = _new_module()
     kind = ir.FunctionType(ir.VoidType(), [_POINTER] * (operands + 1) + [_INDEX])
     function = ir.Function(module, kind, "run")
     _attributes(function)
@@ -129,7 +128,7 @@ def compile_function(
     return run
 
 
-def ulps_between(near: Lanes, exact: Lanes) -> Lanes:
+def ulps_between(near: Lanes, exact: Lanes, least: float = 2.0**-126) -> Lanes:
     """How far a float32 result is from the exact one (in float64), in units of its last place.
 
     Infinite where one is not a number and the other is, or where an infinity is on one side only.
@@ -138,7 +137,7 @@ def ulps_between(near: Lanes, exact: Lanes) -> Lanes:
     rounded = exact.narrowed().widened()
     # The unit in the last place of the exact result; that of subnormal numbers at least.
     size = abs(exact)
-    limited = choose(size < 2.0**-126, 2.0**-126, choose(size > 2.0**127, 2.0**127, size))
+    limited = choose(size < least, least, choose(size > 2.0**127, 2.0**127, size))
     unit = (limited.as_bits() & (0x7FF << 52)).as_floats() * 2.0**-23
     distance = abs(wide - exact) / unit
     same = wide.equals(rounded) & (wide.as_bits() ^ rounded.as_bits()).equals(0)
@@ -148,20 +147,22 @@ def ulps_between(near: Lanes, exact: Lanes) -> Lanes:
     wrong_nan = near.is_nan() ^ exact.is_nan()
     infinite = abs(rounded).equals(float("inf"))
     distance = choose(infinite & same, 0.0, distance)
-    wrong_sign = wide.equals(0.0) & rounded.equals(0.0) & ~same
+    wrong_sign = wide.equals(0.0) & exact.equals(0.0) & ~same
     distance = choose(finite_and_infinite & (size > 3.4028235e38 * 1.0000002), 1e30, distance)
     distance = choose(wrong_sign, 1e20, distance)
     return choose(wrong_nan, float("inf"), choose(both_nan, 0.0, distance))
 
 
-def worst_of_range(name: str, features: Features | None = None, width: int = 16) -> Any:
+def worst_of_range(
+    name: str, features: Features | None = None, width: int = 16, least: float = 2.0**-126
+) -> Any:
     """A function (first, last): the worst float32 input among these bit patterns, and its error.
 
     The float32 emitter is judged by the float64 emitter of the same name; a stretch is a multiple
     of `width` inputs.
     """
     features = host_features() if features is None else features
-    module = _new_module(True)
+    module = _new_module()
     whole = ir.VectorType(ir.IntType(32), width)
     double = ir.VectorType(ir.DoubleType(), width)
     kind = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, ir.IntType(32), _INDEX])
@@ -178,7 +179,7 @@ def worst_of_range(name: str, features: Features | None = None, width: int = 16)
         emit = vector_functions[name]
         near = x.like(emit(builder, x.value))
         exact = x.like(emit(builder, x.widened().value))
-        error = ulps_between(near, exact)
+        error = ulps_between(near, exact, least)
         worst = Lanes(builder, builder.load(function.args[0], typ=double, align=8))
         where = builder.load(function.args[1], typ=whole, align=4)
         larger = error > worst

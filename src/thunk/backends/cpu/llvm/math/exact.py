@@ -1,7 +1,7 @@
-"""Enters: vectors. Leaves: sums, products and quotients together with what rounding took from them.
+"""Enters: vectors. Leaves: sums, products and quotients, with what rounding took from them.
 
-Invariant: a pair (high, low) stands for the sum of both; |low| is at most half a unit of high's last
-place. Machines without fused operations split factors into halves instead.
+Invariant: a pair (high, low) stands for the sum of both; |low| is at most half a unit of the last
+place of high. Machines without fused operations split factors into halves instead.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def remainder_of(quotient: Lanes, divisor: Lanes, dividend: Lanes) -> Lanes:
 
 
 def quotient_of_pairs(dividend: Pair, divisor: Pair) -> Pair:
-    """The quotient of two pairs, nearly to twice the precision; the pair's sum is still to be made."""
+    """The quotient of two pairs, nearly to twice the precision."""
     quotient, left = quotient_by_pair(dividend[0], divisor)
     return quotient, multiply_add(dividend[1], 1.0 / divisor[0], left)
 

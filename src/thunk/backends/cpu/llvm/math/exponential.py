@@ -8,6 +8,7 @@ from __future__ import annotations
 from thunk.backends.cpu.llvm.math.coefficients import COEFFICIENTS, PARTS
 from thunk.backends.cpu.llvm.math.exact import (
     Pair,
+    exact_product,
     quotient_by_pair,
     quotient_of_pairs,
     sum_of_ordered,
@@ -141,13 +142,26 @@ def cosh(x: Lanes) -> Lanes:
     return multiply_add(quarter, 2.0, 0.125 / quarter)
 
 
+def careful_exp(x: Lanes) -> Lanes:
+    """exp with little more error than that of its rounding."""
+    shifted, r, tail = _reduced_in_two(bounded(x))
+    near, lost = sum_of_ordered(r.constant(1.0), r)
+    return scaled(near + (lost + tail), shifted)
+
+
+def logistic_share(x: Lanes, factor: Lanes | None = None) -> Lanes:
+    """The logistic function of x, times a finite factor."""
+    fallen = careful_exp(-abs(x))
+    # Above zero 1 / (1 + exp(-x)), below it exp(x) / (1 + exp(x)): both without overflow.
+    dividend = choose(x < 0.0, fallen, 1.0)
+    divisor = sum_of_ordered(x.constant(1.0), fallen)
+    if factor is None:
+        quotient, left = quotient_by_pair(dividend, divisor)
+    else:
+        quotient, left = quotient_of_pairs(exact_product(dividend, factor), divisor)
+    return quotient + left
+
+
 @vector_function("sigmoid")
 def sigmoid(x: Lanes) -> Lanes:
-    shifted, r, tail = _reduced_in_two(bounded(-abs(x)))
-    # exp(r) with what the sum 1 + r loses added again: the division takes its share of the error.
-    near, lost = sum_of_ordered(r.constant(1.0), r)
-    fallen = scaled(near + (lost + tail), shifted)
-    divisor, rest = sum_of_ordered(r.constant(1.0), fallen)
-    dividend = choose(x < 0.0, fallen, 1.0)
-    quotient, left = quotient_by_pair(dividend, (divisor, rest))
-    return quotient + left
+    return logistic_share(x)

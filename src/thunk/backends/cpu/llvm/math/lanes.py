@@ -1,4 +1,4 @@
-"""Enters: an `IRBuilder` and its vectors. Leaves: `Lanes`, vectors that are computed with by operators.
+"""Enters: an `IRBuilder` and its vectors. Leaves: `Lanes`, vectors that take operators.
 
 Invariant: every operation is one that the machine has, lane by lane; there is neither a branch nor
 a fast-math flag. A vector of one lane and a plain number are both right.

@@ -1,6 +1,7 @@
 """Enters: vectors. Leaves: logarithms to several bases, of the argument and of one more than it.
 
-Invariant: `x = 2**n (1 + f)` with f in [-1/3, 1/3], and log(1 + f) is f - f**2 / 2 plus a polynomial.
+Invariant: `x = 2**n (1 + f)` with f in [-1/3, 1/3], and log(1 + f) is f - f**2 / 2 plus f**3 times
+a polynomial.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def log1p(x: Lanes) -> Lanes:
 
 
 def short_log2(x: Lanes) -> Pair:
-    """log2 of a positive, finite number in double precision, to the accuracy of powers in single."""
+    """log2 of a positive, finite double, as accurate as powers of float32 numbers ask for."""
     assert x.format is DOUBLE
     mantissa, n = split(x)
     f = mantissa - 1.0

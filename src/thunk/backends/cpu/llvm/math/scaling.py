@@ -1,7 +1,7 @@
-"""Enters: vectors and whole exponents. Leaves: products with powers of two, and numbers split into both.
+"""Enters: vectors and whole exponents. Leaves: products with powers of two, and numbers so split.
 
-Invariant: a `shifted` exponent is the whole number plus `Format.magic`: one addition rounds to it, and
-its lowest bits are the exponent as an integer.
+Invariant: a `shifted` exponent is the whole number plus `Format.magic`: one addition rounds to it,
+and its lowest bits are the exponent as an integer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from thunk.backends.cpu.llvm.math.lanes import DOUBLE, SINGLE, Format, Lanes, choose
 from thunk.backends.cpu.llvm.math.target import machine
+
 
 def constant_for(form: Format, single: float, double: float) -> float:
     return single if form is SINGLE else double

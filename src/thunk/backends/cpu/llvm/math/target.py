@@ -1,4 +1,4 @@
-"""Enters: the names of a processor's features. Leaves: `Machine`, which instructions may be emitted.
+"""Enters: the names of a processor's features. Leaves: `Machine`, what may be emitted.
 
 Invariant: emitters ask `machine()` alone, so that code for another processor is one `with` away.
 """
