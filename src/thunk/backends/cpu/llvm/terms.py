@@ -5,11 +5,12 @@ Invariant: IEEE semantics; integers wrap; comparisons with NaN are false except 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llvmlite import ir
 
+from thunk.backends.cpu.llvm.math import vector_functions
 from thunk.backends.cpu.llvm.vectors import I1, I8, Vectors, scalar_type
 from thunk.compiler.expression import Expression
 from thunk.types import dtype as d
@@ -199,6 +200,6 @@ def across(vectors: Vectors, op: str, element: dtype, value: ir.Value) -> ir.Val
     return value
 
 
-FUNCTIONS: dict[str, Callable[..., ir.Value]] = {}
+FUNCTIONS: Mapping[str, Callable[..., ir.Value]] = vector_functions
 
 __all__ = ["FUNCTIONS", "I1", "I8", "across", "cast", "combine", "compare", "emit", "identity"]

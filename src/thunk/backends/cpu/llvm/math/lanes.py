@@ -13,6 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 from thunk.backends.cpu.llvm.math.target import machine
+from thunk.backends.cpu.llvm.vectors import Splat, spelled
 
 
 @dataclass(frozen=True)
@@ -43,35 +44,16 @@ class Format:
         code = "<f" if self.bits == 32 else "<d"
         return int.from_bytes(struct.pack(code, number), "little")
 
-    def rounded(self, number: float) -> float:
-        """The nearest number of this format."""
-        if self.bits == 64:
-            return number
-        return float(struct.unpack("<f", struct.pack("<f", number))[0])
-
 
 SINGLE = Format(32, 23)
 DOUBLE = Format(64, 52)
 
 
-class _Constant(ir.Constant):  # type: ignore[misc]
-    """One number in every lane, written once."""
-
-    def _get_reference(self) -> str:
-        element = self.type.element if isinstance(self.type, ir.VectorType) else self.type
-        number = self.constant
-        if isinstance(element, ir.IntType):
-            half = 1 << (element.width - 1)
-            text = str((number + half) % (2 * half) - half) if element.width > 1 else str(number)
-        else:
-            if isinstance(element, ir.FloatType):
-                number = SINGLE.rounded(number)
-            text = f"0x{DOUBLE.bits_of(number):016x}"
-        return f"splat ({element} {text})" if isinstance(self.type, ir.VectorType) else text
-
-    def __init__(self, kind: Any, number: float | int) -> None:
-        self.type = kind
-        self.constant = number
+def _everywhere(kind: Any, number: float | int) -> Any:
+    """The number in every lane of a vector, or as it is."""
+    if isinstance(kind, ir.VectorType):
+        return Splat(kind, f"splat ({kind.element} {spelled(number, kind.element)})")
+    return Splat(kind, spelled(number, kind))
 
 
 Number = float | int
@@ -106,10 +88,10 @@ class Lanes:
 
     def constant(self, number: Number) -> Lanes:
         """The number in every lane, in the type of this vector."""
-        return self.like(_Constant(self.value.type, number))
+        return self.like(_everywhere(self.value.type, number))
 
     def raw(self, other: Lanes | Number) -> Any:
-        return other.value if isinstance(other, Lanes) else _Constant(self.value.type, other)
+        return other.value if isinstance(other, Lanes) else _everywhere(self.value.type, other)
 
     def _is_integer(self) -> bool:
         return isinstance(self.element, ir.IntType)

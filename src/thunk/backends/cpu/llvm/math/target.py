@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from llvmlite import binding
+from thunk.backends.cpu.machine import features
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,22 @@ class Machine:
     scales: bool
 
 
-def machine_with(features: Mapping[str, bool]) -> Machine:
+def machine_with(instructions: Mapping[str, bool]) -> Machine:
     """The machine that has these features, named as LLVM names them."""
 
     def has(*names: str) -> bool:
-        return all(features.get(name, False) for name in names)
+        return all(instructions.get(name, False) for name in names)
 
     # ARM and others fuse in their base instruction set; only x86 made it an extension.
-    x86 = "sse2" in features
+    x86 = "sse2" in instructions
     return Machine(fused=has("fma") or not x86, scales=has("avx512f", "avx512vl"))
 
 
 @functools.cache
 def host() -> Machine:
     """The machine that this process runs on."""
-    return machine_with(binding.get_host_cpu_features())
+    named = (name for name in features().split(",") if name)
+    return machine_with({name[1:]: name.startswith("+") for name in named})
 
 
 _chosen: contextvars.ContextVar[Machine | None] = contextvars.ContextVar("machine", default=None)
@@ -52,9 +53,9 @@ def machine() -> Machine:
 
 
 @contextlib.contextmanager
-def emitting_for(features: Mapping[str, bool]) -> Iterator[Machine]:
+def emitting_for(instructions: Mapping[str, bool]) -> Iterator[Machine]:
     """Emits for a machine with these features; whoever masks one in LLVM masks it here too."""
-    token = _chosen.set(machine_with(features))
+    token = _chosen.set(machine_with(instructions))
     try:
         yield machine()
     finally:
