@@ -1,15 +1,76 @@
-"""Enters: specs. Leaves: built calls, by the best provider that there is.
+"""Enters: specs. Leaves: built calls, by the provider that is fastest for them.
 
-Invariant: a call that is built computes its spec; who serves it is written in its text.
+Invariant: every valid spec in plain or free layouts can be built: where oneDNN has no code of its
+own for it, or is not there, own kernels and BLAS serve it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
+from thunk.backends.cpu.blas.call import OwnCall
+from thunk.backends.cpu.blas.product import Product, is_direct, way_of
 from thunk.backends.cpu.calls.call import LibraryCall
-from thunk.backends.cpu.calls.specs import CallSpec
+from thunk.backends.cpu.calls.specs import CallSpec, Convolution, Matmul, Reorder
+from thunk.backends.cpu.llvm.gemm import Way
+from thunk.backends.cpu.onednn.api import LibraryError
 from thunk.backends.cpu.onednn.call import OneDnnCall
+from thunk.backends.cpu.onednn.codes import DATA_TYPES
+from thunk.backends.cpu.onednn.find import status
+from thunk.types.dtype import dtype
+
+SLOW: Final = ("ref", "gemm:ref")  # the library's own names for code that is only correct
+SERIAL_FLOPS: Final = 1 << 19  # with less work a fork costs more than it saves
+SERIAL_BYTES: Final = 1 << 18
+SMALL_FLOPS: Final = 1 << 20  # with less work own kernels are ahead of the library's overhead
+FEW_ROWS: Final = 4  # as in the products of a decoder that makes one word at a time
+CACHED_BYTES: Final = 1 << 21
 
 
 def build(spec: CallSpec) -> LibraryCall:
     """The call that serves `spec`."""
-    return OneDnnCall(spec)
+    spec = replace(spec, threads=_useful_threads(spec))
+    if isinstance(spec, Matmul) and _own_is_faster(spec):
+        return Product(spec)
+    if not status().found or _element_type(spec) not in DATA_TYPES or _is_empty(spec):
+        return OwnCall(spec)
+    try:
+        call = OneDnnCall(spec)
+    except LibraryError:
+        return OwnCall(spec)
+    if call.implementation.startswith(SLOW) and not isinstance(spec, Reorder):
+        return OwnCall(spec)
+    return call
+
+
+def _useful_threads(spec: CallSpec) -> int:
+    if isinstance(spec, Reorder):
+        return spec.threads if spec.source.nbytes >= SERIAL_BYTES else 1
+    return spec.threads if spec.flops >= SERIAL_FLOPS else 1
+
+
+def _own_is_faster(spec: Matmul) -> bool:
+    """Measured: see benchmarks/micro/library_calls.py."""
+    if not is_direct(spec):
+        return False
+    way, rows = way_of(spec), spec.out.shape[-2]
+    if rows <= FEW_ROWS:
+        return way is Way.DOT or (way is Way.SPREAD and spec.right.nbytes <= CACHED_BYTES)
+    return way is Way.SPREAD and spec.flops <= SMALL_FLOPS
+
+
+def _element_type(spec: CallSpec) -> dtype:
+    """The element type that decides who can serve a spec."""
+    if isinstance(spec, Reorder):
+        return spec.source.dtype
+    return spec.image.dtype if isinstance(spec, Convolution) else spec.left.dtype
+
+
+def _is_empty(spec: CallSpec) -> bool:
+    """Whether an operand has no elements: the library leaves results of empty sums unwritten."""
+    if isinstance(spec, Reorder):
+        return 0 in spec.source.shape
+    if isinstance(spec, Convolution):
+        return 0 in spec.image.shape or 0 in spec.result.shape or 0 in spec.split_shape
+    return 0 in spec.out.shape or not spec.inner

@@ -92,9 +92,7 @@ def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def plain(
-    shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None = None
-) -> Layout:
+def plain(shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None = None) -> Layout:
     """The layout with these strides; row-major without."""
     return Layout(shape, dtype, dense_strides(shape) if strides is None else strides)
 

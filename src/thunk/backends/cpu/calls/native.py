@@ -61,19 +61,27 @@ def define_symbols(addresses: Mapping[str, int]) -> None:
         llvm.add_symbol(name, address)
 
 
-def compiled(text: str, names: Sequence[str]) -> dict[str, int]:
-    """Compile a module and give the addresses of its functions."""
+def compiled(text: str, names: Sequence[str], vectorise: bool = False) -> dict[str, int]:
+    """Compile a module and give the addresses of its functions.
+
+    Vector code needs little optimisation; `vectorise` is for code written for single elements.
+    """
     machine = _machine()
     module = llvm.parse_assembly(f"{text}\nattributes #0 = {{ {host_attributes()} }}\n")
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    tuning.loop_vectorization = False
-    tuning.slp_vectorization = False
-    tuning.loop_unrolling = False
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2 if vectorise else 1)
+    tuning.loop_vectorization = vectorise
     builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
+    if vectorise:
+        passes = builder.getModulePassManager()
+    else:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()  # variables in stack slots become registers
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+    passes.run(module, builder)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     _engines.append(engine)

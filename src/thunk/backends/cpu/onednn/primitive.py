@@ -132,9 +132,7 @@ def _reorder(spec: Reorder) -> Described:
     source, result = descriptor(spec.source), descriptor(spec.result)
     attributes, _ = _attributes(())
     operands = (source, engine(), result, engine(), attributes)
-    handle = made(
-        "primitive_desc", "reorder_primitive_desc_create", *operands, about=str(spec)
-    )
+    handle = made("primitive_desc", "reorder_primitive_desc_create", *operands, about=str(spec))
     return Described(handle, {"source": Argument.SOURCE, "result": Argument.RESULT})
 
 

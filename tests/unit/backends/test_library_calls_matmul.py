@@ -1,5 +1,7 @@
 """Matrix products against NumPy in float64: shapes, strides, batches, element types, post-ops."""
 
+from collections.abc import Iterator
+
 import numpy
 import pytest
 
@@ -7,10 +9,18 @@ from library_calls import rounded, run
 from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import Layout, plain
 from thunk.backends.cpu.calls.specs import Accumulate, AddOperand, Matmul, PostOp, Relu, matmul
-from thunk.types.dtype import bfloat16, dtype, float16, float32
+from thunk.base.config import config
+from thunk.types.dtype import bfloat16, dtype, float16, float32, float64
 
 RANDOM = numpy.random.default_rng(0)
-TOLERANCE = {float32: 2e-6, bfloat16: 8e-3, float16: 1e-3}
+TOLERANCE = {float64: 1e-14, float32: 2e-6, bfloat16: 8e-3, float16: 1e-3}
+
+
+@pytest.fixture(autouse=True, params=["oneDNN", "own"])
+def provider(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every test runs on the library and on own kernels."""
+    with config.override(onednn=request.param == "oneDNN"):
+        yield request.param
 
 
 def matrix(*shape: int, dtype: dtype = float32, transposed: bool = False) -> Layout:
@@ -154,3 +164,45 @@ def test_estimates() -> None:
     )
     assert accumulating.nbytes == 4 * (8 * 16 + 16 * 4 + 2 * 8 * 4)
     assert [each.access for each in accumulating.operands[:3]] == ["read", "read", "update"]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("post", [(), (Accumulate(), Relu()), (Relu(), Accumulate())])
+def test_float64(transposed: bool, post: tuple[PostOp, ...]) -> None:
+    left = matrix(3, 20, 30, dtype=float64)
+    right = matrix(30, 40, dtype=float64, transposed=transposed)
+    out = matrix(3, 20, 40, dtype=float64)
+    check(matmul(left, right, out, matrix(40, dtype=float64), post, threads=2))
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"), [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 0, 1)]
+)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_nothing(rows: int, inner: int, columns: int, bias: bool, transposed: bool) -> None:
+    """An empty sum is zero, and is written."""
+    right = matrix(inner, columns, transposed=transposed)
+    row = matrix(columns) if bias else None
+    check(matmul(matrix(rows, inner), right, matrix(rows, columns), row))
+
+
+def test_a_result_whose_columns_lie_apart() -> None:
+    check(matmul(matrix(6, 9), matrix(9, 8), matrix(6, 8, transposed=True)))
+    apart = plain((6, 8), float32, (20, 2))
+    check(matmul(matrix(6, 9), matrix(9, 8), apart, matrix(8), (Relu(),)))
+
+
+def test_mixed_element_types() -> None:
+    out = matrix(6, 8, dtype=float64)
+    check_spec = matmul(matrix(6, 9, dtype=float64), matrix(9, 8, dtype=float64), out, matrix(8))
+    check(check_spec)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("inner", [1, 15, 64, 257])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_few_rows(rows: int, inner: int, transposed: bool) -> None:
+    """The products of a decoder that makes one word at a time."""
+    right = matrix(inner, 130, transposed=transposed)
+    check(matmul(matrix(rows, inner), right, matrix(rows, 130), matrix(130), threads=2))

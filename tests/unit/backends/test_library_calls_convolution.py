@@ -1,5 +1,7 @@
 """Convolutions and their gradients against the reference rules, in float64."""
 
+from collections.abc import Iterator
+
 import numpy
 import pytest
 
@@ -8,11 +10,19 @@ from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import Layout, free, plain, split_groups
 from thunk.backends.cpu.calls.specs import Accumulate, Convolution, Direction, Relu
 from thunk.backends.reference.conv import Fields, correlate, filter_gradient, spread
+from thunk.base.config import config
 from thunk.ops.conv.geometry import Windows
-from thunk.types.dtype import bfloat16, dtype, float32
+from thunk.types.dtype import bfloat16, dtype, float32, float64
 
 RANDOM = numpy.random.default_rng(1)
 DIRECTIONS: tuple[Direction, ...] = ("forward", "image", "weight")
+
+
+@pytest.fixture(autouse=True, params=["oneDNN", "own"])
+def provider(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every test runs on the library and on own kernels."""
+    with config.override(onednn=request.param == "oneDNN"):
+        yield request.param
 
 
 class Case:
@@ -123,6 +133,25 @@ def test_bfloat16(direction: Direction) -> None:
     assert difference(found(case, direction, True), case.wanted(direction)) < 8e-3
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_float64(direction: Direction) -> None:
+    case = Case((2, 6, 8, 8), (9, 2, 3, 3), before=1, groups=3, element=float64)
+    assert difference(found(case, direction, True), case.wanted(direction)) < 1e-13
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_strides_that_are_not_dense(direction: Direction) -> None:
+    """Channels last."""
+    case = CASES["2d"]
+    samples, channels, height, width = case.layouts["image"].shape
+    strides = (height * width * channels, 1, width * channels, channels)
+    last = plain((samples, channels, height, width), float32, strides)
+    spec = Convolution(**{**fields(case.spec(direction, False)), "image": last})
+    name = {"forward": "result"}.get(direction, direction)
+    result = run(build(spec), **case.values)[name]
+    assert difference(result, case.wanted(direction)) < 5e-6
+
+
 @pytest.mark.parametrize("name", ["2d", "one channel", "grouped", "odd channels"])
 def test_bias_and_relu(name: str) -> None:
     case = CASES[name]
@@ -179,11 +208,11 @@ def test_a_transposed_convolution_is_the_gradient_of_the_image() -> None:
     assert difference(found(case, "image", True), wanted) < 5e-6
 
 
-def test_a_call_takes_the_layout_that_another_chose() -> None:
+def test_a_call_takes_the_layout_that_another_chose(provider: str) -> None:
     first, second = CASES["2d"], Case((2, 32, 9, 11), (64, 32, 3, 3), before=1)
     produced = build(first.spec("forward", True)).layout("result")
     spec = second.spec("forward", True)
-    assert not produced.is_plain
+    assert produced.is_plain == (provider == "own")
     call = build(Convolution(**{**fields(spec), "image": produced}))
     assert call.layout("image") == produced
     result = run(call, **second.values)["result"]
