@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-_GRAD_FN = re.compile(r", grad_fn=<\w+>")
+_GRAD_FN = re.compile(r",\s+grad_fn=<\w+>")
 
 
 class Log:

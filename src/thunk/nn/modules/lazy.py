@@ -45,10 +45,6 @@ class LazyModuleMixin(ModuleBase):
         """Set the sizes that follow from the shapes of loaded parameters."""
         return False
 
-    def has_uninitialized_params(self) -> bool:
-        """Whether some parameter or buffer has no shape yet."""
-        return any(is_lazy(each) for each in (*self._parameters.values(), *self._buffers.values()))
-
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
         """The pre-hook of the first forward."""
         module.initialize_parameters(*args, **(kwargs or {}))

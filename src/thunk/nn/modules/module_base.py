@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.nn.modules.tables import HookTable, Members, Table
+from thunk.nn.parameter import is_lazy
 
 
 class ModuleBase:
@@ -37,3 +38,7 @@ class ModuleBase:
 
     def _get_name(self) -> str:
         return type(self).__name__
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether some parameter or buffer of this module has no shape yet."""
+        return any(is_lazy(each) for each in (*self._parameters.values(), *self._buffers.values()))

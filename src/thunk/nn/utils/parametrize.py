@@ -51,9 +51,16 @@ def cached() -> Iterator[None]:
 def _deepcopied(self: Any, memo: dict[int, Any]) -> Any:
     found = memo.get(id(self))
     if found is None:
-        found = memo[id(self)] = object.__new__(type(self))
+        # A class of its own: removing a parametrization takes the property off the class.
+        found = memo[id(self)] = object.__new__(_twin(type(self)))
         Module.__setstate__(found, copy.deepcopy(Module.__getstate__(self), memo))
     return found
+
+
+def _twin(cls: type) -> type:
+    skipped = ("__dict__", "__weakref__")
+    attributes = {name: value for name, value in vars(cls).items() if name not in skipped}
+    return type(cls.__name__, cls.__bases__, attributes)
 
 
 def _refuse_state(self: Any) -> Any:
