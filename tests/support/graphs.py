@@ -94,7 +94,7 @@ def reference(recorder: Recorder) -> list[numpy.ndarray]:
             return window(value)
         if isinstance(value, Scalar):
             return recorder.numbers[value.index]
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and any(isinstance(each, (Value, tuple)) for each in value):
             return [argument(each) for each in value]
         return value
 

@@ -18,6 +18,7 @@ from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec, contiguous_strides
 
 UNIFORM_COST = 12
+_OF_NOTHING = {"add": 0, "mul": 1, "or": False, "and": True}
 SPLIT_POINTS = 1 << 16
 SPLIT_ROWS = 16
 SPLIT_PARTS = 64
@@ -51,7 +52,8 @@ class CallBack:
     def __init__(self, node: Node, lower: Lower) -> None:
         self.node = node
         self.reads = list(dict.fromkeys(lower.buffer(each) for each in values_in(node.args)))
-        self.writes = [lower.buffer(each) for each in node.outputs]
+        self.results = [each for each in node.outputs if each.spec is not None]
+        self.writes = [lower.buffer(each) for each in self.results]
         self.access = {each: lower.window(each) for each in values_in(node.args)}
 
     @property
@@ -216,6 +218,18 @@ class Domain:
         """An operand's element, in the type that it is computed in."""
         return self.lower.load(self.window(value))
 
+    def read_along(self, value: Value, loops: Sequence[int]) -> Expression:
+        """An operand whose dimensions are the given loops."""
+        strides = [0] * len(self.sizes)
+        for loop, stride in zip(loops, value.spec.strides, strict=True):
+            strides[loop] = stride
+        return self.read_as(value, tuple(strides))
+
+    def read_as(self, value: Value, strides: tuple[int, ...]) -> Expression:
+        """An operand's elements at the given steps along the loops."""
+        spec = value.spec
+        return self.lower.load(Access(self.lower.buffer(value), spec.dtype, strides, spec.offset))
+
     def operand(self, value: Any, element: dtype) -> Expression:
         """Any argument converted to `element`; half precision is rounded on the way."""
         if isinstance(value, Value):
@@ -252,6 +266,11 @@ class Domain:
         spec = value.spec
         assert spec.shape == self.sizes, f"{spec.shape} is not {self.sizes}"
         self.write(Access(self.lower.buffer(value), spec.dtype, spec.strides), term)
+
+    def store_as(self, term: Expression, strides: tuple[int, ...], index: int) -> None:
+        """Make the term result `index`, at the given steps along the loops."""
+        value = self.at.node.outputs[index]
+        self.write(Access(self.lower.buffer(value), value.spec.dtype, strides), term)
 
     def write(self, target: Access, term: Expression) -> None:
         """Store the term at every point."""
@@ -320,15 +339,20 @@ class Domain:
         rest = tuple([1 if flag else size for size, flag in zip(self.sizes, cut)])
         buffer = self.lower.temporary(element, prod(rest))
         strides = _masked(contiguous_strides(rest), cut)
-        self._emit(Access(buffer, element, strides), term, cut, combine)
+        target = Access(buffer, element, strides)
+        if 0 in [size for size, flag in zip(self.sizes, cut) if flag]:
+            if combine not in _OF_NOTHING:
+                raise Unsupported("nothing to reduce")
+            nothing = self.terms.constant(_OF_NOTHING[combine], term.dtype)
+            self.at.over(rest).write(target, nothing)
+        else:
+            self._emit(target, term, cut, combine)
         return Row(self, buffer, cut, strides)
 
     def _emit(
         self, target: Access, term: Expression, cut: tuple[bool, ...], combine: str
     ) -> None:
         node = self.at.node
-        if any(cut) and 0 in [size for size, flag in zip(self.sizes, cut) if flag]:
-            raise Unsupported("nothing to reduce")
         self.lower.emit(
             Statement(self.sizes, cut, target, term, combine, node.where, node.op.full_name)
         )
@@ -378,8 +402,8 @@ def _size(spec: TensorSpec) -> int:
 
 
 def _has_complex(node: Node) -> bool:
-    specs = [each.spec for each in (*node.outputs, *values_in(node.args))]
-    return any(spec.dtype.is_complex for spec in specs)
+    specs: list[Any] = [each.spec for each in (*node.outputs, *values_in(node.args))]
+    return any(spec is not None and spec.dtype.is_complex for spec in specs)
 
 
 def _is_uniform(term: Expression) -> bool:

@@ -44,7 +44,9 @@ class BackCall:
         self.node: Node = step.node
         self.access = step.access
         self.places = places
-        self.targets = list(zip([each.spec for each in step.node.outputs], step.writes))
+        self.targets: dict[int, tuple[TensorSpec, Buffer]] = {
+            value.index: (value.spec, buffer) for value, buffer in zip(step.results, step.writes)
+        }
 
     def run(self, arrays: list[Bytes], numbers: Any, kinds: Sequence[type]) -> None:
         """Compute the node."""
@@ -57,7 +59,9 @@ class BackCall:
                 return kinds[value.index](
                     word.view(numpy.float64)[0] if value.kind is float else word[0]
                 )
-            if isinstance(value, tuple):
+            if isinstance(value, tuple) and any(
+                isinstance(each, (Value, tuple)) for each in value
+            ):
                 return [argument(each) for each in value]
             return value
 
@@ -69,8 +73,8 @@ class BackCall:
                 specs if several else specs[0], *[argument(value) for value in node.args]
             )
         results = list(result) if several else [result]
-        for each, (spec, buffer) in zip(results, self.targets, strict=True):
-            self._store(arrays, each, spec, buffer)
+        for index, (spec, buffer) in self.targets.items():
+            self._store(arrays, results[index], spec, buffer)
 
     def _store(self, arrays: list[Bytes], result: Any, spec: TensorSpec, buffer: Buffer) -> None:
         if result is None or spec.numel == 0:

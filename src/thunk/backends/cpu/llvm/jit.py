@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from llvmlite import binding
 
@@ -19,7 +20,8 @@ class Loader:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._addresses: dict[str, int] = {}
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target_machine())
+        self._linker = binding.create_lljit_compiler(target_machine())
+        self._libraries: list[Any] = []
         self.compiled = 0
         self.compile_seconds = 0.0
 
@@ -34,9 +36,10 @@ class Loader:
     def _load(self, name: str, text: Callable[[], str]) -> int:
         code = compile_text(text())
         self.compiled += 1
-        self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
-        return int(self._engine.get_function_address(name))
+        builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(name)
+        library = builder.add_current_process().link(self._linker, name)
+        self._libraries.append(library)  # code lives as long as its library
+        return int(library[name])
 
 
 def compile_text(text: str) -> bytes:

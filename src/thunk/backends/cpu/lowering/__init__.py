@@ -3,9 +3,13 @@
 from thunk.backends.cpu.lowering import (
     activation,
     arithmetic,
+    batch,
     comparison,
     functions,
+    memory,
+    reduction,
+    rows,
     smooth,
 )
 
-TABLES = (activation, arithmetic, comparison, functions, smooth)
+TABLES = (activation, arithmetic, batch, comparison, functions, memory, reduction, rows, smooth)
