@@ -3,22 +3,59 @@
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from thunk import assembly as _assembly
 from thunk import (
+    accelerator,
+    amp,
     autograd,
     cuda,
+    distributed,
     fft,
     func,
+    hub,
+    jit,
     linalg,
     masked,
+    mps,
+    multiprocessing,
     nn,
     optim,
+    profiler,
     random,
     return_types,
     serialization,
     signal,
     special,
+    testing,
     utils,
+    xpu,
+)
+from thunk import assembly as _assembly
+from thunk.absent import OutOfMemoryError
+from thunk.amp.autocast_mode import (
+    autocast,
+    clear_autocast_cache,
+    get_autocast_cpu_dtype,
+    get_autocast_dtype,
+    get_autocast_gpu_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_cpu_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_cpu_dtype,
+    set_autocast_cpu_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+    set_autocast_gpu_dtype,
+)
+from thunk.asserts import (
+    _assert,
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_type,
+    _check_value,
+    _check_with,
 )
 from thunk.autograd import (
     enable_grad,
@@ -126,7 +163,16 @@ __all__ = [
     "set_printoptions", "set_rng_state", "set_warn_always", "signal", "sparse_coo", "sparse_csr",
     "special", "strided", "tensor", "typename", "use_deterministic_algorithms", "utils",
 ]  # fmt: skip
-__all__ += ["compile", "load", "save", "serialization"]
+__all__ += [
+    "OutOfMemoryError", "_assert", "_check", "_check_index", "_check_is_size",
+    "_check_not_implemented", "_check_type", "_check_value", "_check_with", "accelerator", "amp",
+    "autocast", "clear_autocast_cache", "compile", "distributed", "get_autocast_cpu_dtype",
+    "get_autocast_dtype", "get_autocast_gpu_dtype", "hub", "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled", "is_autocast_enabled", "jit", "load", "mps", "multiprocessing",
+    "profiler", "save", "serialization", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+    "set_autocast_gpu_dtype", "testing", "xpu",
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker must go on to report names that do not exist
 

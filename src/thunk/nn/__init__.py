@@ -5,13 +5,15 @@ Everything that `thunk.nn.modules` offers is here, beside parameters, functions 
 
 from typing import Any
 
-from thunk.nn import functional, init, modules, parameter, utils
+from thunk.nn import attention, functional, init, modules, parallel, parameter, utils
 from thunk.nn.modules.module import Module
+from thunk.nn.parallel import DataParallel
 from thunk.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
-    "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional",
-    "init", "modules", "parameter", "utils",
+    "Buffer", "DataParallel", "Module", "Parameter", "UninitializedBuffer",
+    "UninitializedParameter", "attention", "functional", "init", "modules", "parallel",
+    "parameter", "utils",
 ]  # fmt: skip
 
 
