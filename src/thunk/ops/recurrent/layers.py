@@ -88,7 +88,11 @@ def _directions(
         else:
             steps, counts = t.split_with_sizes(gates, sizes, 0), sizes
         outputs, final = run(kind, steps, counts, initial, recurrence)
-        found.append(t.stack(outputs, 0) if sizes is None else t.cat(outputs, 0))
+        joined = t.cat(outputs, 0)
+        if sizes is None:
+            # One view of all steps, where a stack would take one of each.
+            joined = t.reshape(joined, (len(outputs), *outputs[0]._spec.shape))
+        found.append(joined)
         finals.append(final)
     return (found[0] if len(found) == 1 else t.cat(found, -1)), finals
 
