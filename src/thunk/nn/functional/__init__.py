@@ -11,6 +11,7 @@ from thunk.nn.functional import (
     attention,
     conv,
     distance,
+    grouped,
     likelihood,
     loss,
     norm,
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 # A new module of wrappers is one line here.
 WRAPPERS = (
-    activation, attention, conv, distance, _dropout, _embedding, likelihood, loss, norm, pooling,
-    resample, _softmax,
+    activation, attention, conv, distance, _dropout, _embedding, grouped, likelihood, loss, norm,
+    pooling, resample, _softmax,
 )
 
 
