@@ -21,7 +21,7 @@ DIRECTIONS: tuple[Direction, ...] = ("forward", "image", "weight")
 @pytest.fixture(autouse=True, params=["oneDNN", "own"])
 def provider(request: pytest.FixtureRequest) -> Iterator[str]:
     """Every test runs on the library and on own kernels."""
-    with config.override(onednn=request.param == "oneDNN"):
+    with config.override(onednn=request.param == "oneDNN", blas="own"):
         yield request.param
 
 

@@ -13,13 +13,14 @@ from thunk.base.config import config
 from thunk.types.dtype import bfloat16, dtype, float16, float32, float64
 
 RANDOM = numpy.random.default_rng(0)
+BLAS = {"oneDNN": "auto", "own": "own", "numpy": "numpy"}
 TOLERANCE = {float64: 1e-14, float32: 2e-6, bfloat16: 8e-3, float16: 1e-3}
 
 
-@pytest.fixture(autouse=True, params=["oneDNN", "own"])
+@pytest.fixture(autouse=True, params=["oneDNN", "own", "numpy"])
 def provider(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every test runs on the library and on own kernels."""
-    with config.override(onednn=request.param == "oneDNN"):
+    """Every test runs on the library, on own kernels, and on the BLAS of NumPy."""
+    with config.override(onednn=request.param == "oneDNN", blas=BLAS[request.param]):
         yield request.param
 
 
@@ -206,3 +207,18 @@ def test_few_rows(rows: int, inner: int, transposed: bool) -> None:
     """The products of a decoder that makes one word at a time."""
     right = matrix(inner, 130, transposed=transposed)
     check(matmul(matrix(rows, inner), right, matrix(rows, 130), matrix(130), threads=2))
+
+
+def test_large_products_go_to_the_library(provider: str) -> None:
+    size = 400
+    spec = matmul(matrix(size, size, transposed=True), matrix(size, size), matrix(size, size))
+    wanted = {"oneDNN": "brg", "own": "own packed", "numpy": "BLAS of numpy"}[provider]
+    assert build(spec).implementation.startswith(wanted)
+    check(spec)
+
+
+def test_small_products_do_not_fork() -> None:
+    small = matmul(matrix(64, 64), matrix(64, 10), matrix(64, 10), threads=2)
+    assert build(small).threads == 1
+    large = matmul(matrix(64, 784), matrix(784, 128), matrix(64, 128), threads=2)
+    assert build(large).threads == 2

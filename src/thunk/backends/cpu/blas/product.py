@@ -10,6 +10,7 @@ import itertools
 import math
 from typing import Any, Final
 
+from thunk.backends.cpu.blas.find import blas
 from thunk.backends.cpu.calls.call import BoundCall, LibraryCall, Operand, Words, in_order
 from thunk.backends.cpu.calls.layout import Layout
 from thunk.backends.cpu.calls.pool import usable_threads
@@ -62,7 +63,12 @@ def way_of(spec: Matmul) -> Way:
         return Way.SPREAD  # the right matrix is not read
     if right[-1] == 1 and (rows < 8 or bytes_of_right <= RESIDENT_BYTES):
         return Way.SPREAD
-    return Way.PACKED
+    return Way.BLAS if _blas_takes(left) and _blas_takes(right) and blas().found else Way.PACKED
+
+
+def _blas_takes(strides: tuple[int, ...]) -> bool:
+    """Whether a matrix lies densely in one dimension."""
+    return 1 in strides[-2:]
 
 
 def _split(spec: Matmul, threads: int) -> tuple[Split, int]:
@@ -96,7 +102,8 @@ class Product(LibraryCall):
         self.spec: Matmul = spec
         self.way = way_of(spec) if way is None else way
         self.split, self.threads = _split(spec, usable_threads(spec.threads))
-        self.implementation = f"own {self.way.name.lower()}"
+        own = f"own {self.way.name.lower()}"
+        self.implementation = str(blas()) if self.way is Way.BLAS else own
         mode = mode_of(spec)
         assert mode is not None
         self.mode = mode
@@ -111,7 +118,7 @@ class Product(LibraryCall):
 
     def bind(self) -> BoundCall:
         """The kernel with its sizes."""
-        spec = self.spec
+        spec, size = self.spec, self.spec.out.dtype.itemsize
         left, right, out = map(_strides, (spec.left, spec.right, spec.out))
         rows, columns = spec.out.shape[-2:]
         positions = {operand.name: at for at, operand in enumerate(self.operands)}
@@ -131,10 +138,11 @@ class Product(LibraryCall):
             Word.OUT_AT: positions["out"],
             Word.BIAS_AT: positions.get("bias", 0),
             Word.SCRATCH_AT: positions.get("scratchpad", 0),
+            Word.FUNCTION: blas().gemm(size) if self.way is Way.BLAS else 0,
         }
         values = [*[head[each] for each in Word if each is not Word.END], *_offsets(spec)]
         words: Words = (ctypes.c_int64 * len(values))(*values)
-        return BoundProduct(gemm_function(spec.out.dtype.itemsize, self.way), words, self.threads)
+        return BoundProduct(gemm_function(size, self.way), words, self.threads)
 
 
 class BoundProduct(BoundCall):

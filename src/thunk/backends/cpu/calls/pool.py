@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Final, Protocol
 
 from thunk.backends.cpu.calls.native import address_of, define_symbols
+from thunk.backends.cpu.calls.openblas import hold
 
 OPENMP: Final = "libgomp.so.1"
 
@@ -49,7 +50,10 @@ def usable_threads(wanted: int) -> int:
     """How many threads a call may have when `wanted` are wished for."""
     if wanted < 1:
         raise ValueError(f"threads: expected at least one, got {wanted}")
-    return 1 if is_forked() or openmp() is None else wanted
+    if wanted == 1 or is_forked() or openmp() is None:
+        return 1
+    hold()
+    return wanted
 
 
 def watch_fork(threaded: Threaded) -> None:

@@ -2,13 +2,14 @@
 
 A function `int (void **pointers, void *context)` serves every product of its element type that is
 computed in its way: with *spread* tiles over a right matrix whose rows are dense; with *dot* tiles
-if both lie densely along the inner dimension; or *packed*, with panels of the right matrix copied
-into scratch memory first, which is best for large ones and takes any strides.
+if both lie densely along the inner dimension; *packed*, with panels of the right matrix copied into
+scratch memory first, which takes any strides; or by the BLAS whose function the context names.
 Invariant: a result depends on the sizes and the way only, never on the number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -18,6 +19,7 @@ from llvmlite import ir
 
 from thunk.backends.cpu.calls.native import compiled, vector_bytes, vector_registers
 from thunk.backends.cpu.calls.pool import openmp
+from thunk.backends.cpu.llvm.gemm_blas import blas_kernel
 from thunk.backends.cpu.llvm.gemm_builder import POINTER, STATUS, WORD, Builder, Value, word
 from thunk.backends.cpu.llvm.gemm_tile import (
     ACCUMULATE,
@@ -39,6 +41,7 @@ class Way(IntEnum):
     SPREAD = 0
     DOT = 1
     PACKED = 2
+    BLAS = 3
 
 
 class Split(IntEnum):
@@ -67,7 +70,8 @@ class Word(IntEnum):
     OUT_AT = 12
     BIAS_AT = 13
     SCRATCH_AT = 14
-    END = 15
+    FUNCTION = 15
+    END = 16
 
 
 LEFT_AT: Final = 0  # the positions of the first two pointers are fixed; a context tells the others
@@ -105,9 +109,13 @@ class _Module:
         self.scalar, self.way = scalar, way
         self.widths = widths(size)
         self.kinds = [f"{each}v" for each in self.widths.vectors] + ["rest"]
-        self.kernel = {Way.DOT: self._dot, Way.SPREAD: self._spread, Way.PACKED: self._packed}[
-            way
-        ]()
+        make: dict[Way, Callable[[], Any]] = {
+            Way.DOT: self._dot,
+            Way.SPREAD: self._spread,
+            Way.PACKED: self._packed,
+            Way.BLAS: lambda: blas_kernel(self.module, scalar),
+        }
+        self.kernel = make[way]()
         self.part = self._part()
         self._entry(threaded)
 
@@ -297,6 +305,7 @@ class _Module:
     ) -> Any:  # fmt: skip
         """Calls the kernel on a block of one matrix of the batch."""
         row, column = corner
+        context = build.arguments[1]
         own = build.at(offsets, WORD, build.mul(member, word(3)))
 
         def start(position: Value, member: int, place: Value) -> Value:
@@ -326,6 +335,10 @@ class _Module:
                     build.ir.call(self.kernel, [*head, across, *tail, columns, rows])
                 elif self.way is Way.SPREAD:
                     build.ir.call(self.kernel, [*head, step, *tail, columns, rows])
+                elif self.way is Way.BLAS:
+                    function = build.pointer_at(context, word(Word.FUNCTION))
+                    last = (columns, rows, across, function)
+                    build.ir.call(self.kernel, [*head, step, *tail, *last])
                 else:
                     last = (columns, rows, across, panel)
                     build.ir.call(self.kernel, [*head, step, *tail, *last])
@@ -371,4 +384,5 @@ def gemm_function(size: int, way: Way) -> int:
     """The address of the function for float32 (`size` 4) or float64 (`size` 8)."""
     threaded = openmp() is not None
     scalar = ir.FloatType() if size == 4 else ir.DoubleType()
-    return compiled(str(_Module(scalar, size, way, threaded).module), ["gemm"])["gemm"]
+    text = str(_Module(scalar, size, way, threaded).module)
+    return compiled(text, ["gemm"], vectorise=way is Way.BLAS)["gemm"]
