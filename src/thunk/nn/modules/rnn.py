@@ -185,7 +185,7 @@ class RNNBase(Module):
 
     def _expected(self, input: Any, batch_sizes: Any, size: int) -> tuple[int, int, int]:
         if batch_sizes is not None:
-            samples = int(batch_sizes[0])
+            samples = batch_sizes.tolist()[0]
         else:
             samples = input.size(0 if self.batch_first else 1)
         return self.num_layers * self._directions, samples, size

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from thunk.ops import families
 from thunk.ops.registry import t
-from thunk.tensor.creation import as_tensor
+from thunk.tensor.creation import as_tensor, tensor
 from thunk.tensor.tensor import Tensor
 from thunk.types import dtype as dtypes
 
@@ -134,14 +134,19 @@ def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """The packed form of sequences padded to one length, sorted by length if they are not."""
-    lengths = as_tensor(lengths, dtype=dtypes.int64)
-    order = None
-    if not enforce_sorted:
-        lengths, order = t.sort(lengths, descending=True)
-        order = order.to(input.device)
+    counts = as_tensor(lengths, dtype=dtypes.int64)
+    order = back = None
+    if not enforce_sorted and counts.dim() == 1:
+        # Lengths are needed as numbers in any case; sorting them here leaves no operator behind.
+        values = counts.tolist()
+        places = sorted(range(len(values)), key=lambda place: -values[place])
+        counts = tensor([values[place] for place in places], dtype=dtypes.int64)
+        order = tensor(places, dtype=dtypes.int64, device=input.device)
+        ranks = sorted(range(len(places)), key=places.__getitem__)
+        back = tensor(ranks, dtype=dtypes.int64, device=input.device)
         input = t.index_select(input, 0 if batch_first else 1, order)
-    data, batch_sizes = t._pack_padded_sequence(input, lengths, batch_first)
-    return PackedSequence(data, batch_sizes, order, None)
+    data, batch_sizes = t._pack_padded_sequence(input, counts, batch_first)
+    return PackedSequence(data, batch_sizes, order, back)
 
 
 def pad_packed_sequence(
