@@ -7,6 +7,7 @@ from thunk import (
     accelerator,
     amp,
     autograd,
+    cpu,
     cuda,
     distributed,
     fft,
@@ -69,7 +70,20 @@ from thunk.autograd import (
 from thunk.base.missing import MissingName as _MissingName
 from thunk.base.version import __version__
 from thunk.compiling import compile
+from thunk.foreach import functions as _foreach_functions
 from thunk.serialization import load, save
+from thunk.symbols import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sum,
+)
 from thunk.tensor import legacy as _legacy
 from thunk.tensor.creation import (
     as_tensor,
@@ -164,14 +178,16 @@ __all__ = [
     "special", "strided", "tensor", "typename", "use_deterministic_algorithms", "utils",
 ]  # fmt: skip
 __all__ += [
-    "OutOfMemoryError", "_assert", "_check", "_check_index", "_check_is_size",
+    "OutOfMemoryError", "SymBool", "SymFloat", "SymInt",
+    "_assert", "_check", "_check_index", "_check_is_size",
     "_check_not_implemented", "_check_type", "_check_value", "_check_with", "accelerator", "amp",
-    "autocast", "clear_autocast_cache", "compile", "distributed", "get_autocast_cpu_dtype",
+    "autocast", "clear_autocast_cache", "compile", "cpu", "distributed", "get_autocast_cpu_dtype",
     "get_autocast_dtype", "get_autocast_gpu_dtype", "hub", "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled", "is_autocast_enabled", "jit", "load", "mps", "multiprocessing",
     "profiler", "save", "serialization", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
-    "set_autocast_gpu_dtype", "testing", "xpu",
+    "set_autocast_gpu_dtype", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
+    "sym_sum", "testing", "xpu",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker must go on to report names that do not exist
@@ -185,5 +201,6 @@ if not TYPE_CHECKING:  # a type checker must go on to report names that do not e
 # Last, since the dtypes' names (`float`, `bool`...) hide builtins from here on.
 __all__ += _assembly.publish(globals())
 globals().update(_legacy.TYPES)
+globals().update(_foreach_functions())
 globals().update({each.name: each for each in _dtypes.all_dtypes()})
 globals().update(_dtypes.ALIASES)

@@ -106,6 +106,9 @@ class _Visitor(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+_ABSENT = object()
+
+
 def first_missing(name: str) -> str | None:
     """The shortest part of a dotted name that Thunk lacks, None if it has all of it."""
     parts = name.split(".")
@@ -126,8 +129,8 @@ def lookup(name: str) -> tuple[Any, bool]:
     for place, part in enumerate(parts):
         if not isinstance(found, (types.ModuleType, type)):
             return found, True
-        inner = getattr(found, part, None)
-        if inner is None and part not in dir(found):
+        inner = getattr(found, part, _ABSENT)
+        if inner is _ABSENT:
             inner = module_for(f"{root}.{'.'.join(parts[: place + 1])}")
             if inner is None:
                 return None, False

@@ -1,6 +1,6 @@
 """`thunk.profiler`: which named ranges of a program took how long."""
 
-from thunk.profiler.profiler import (
+from thunk.autograd.profiler import (
     ProfilerAction,
     ProfilerActivity,
     profile,

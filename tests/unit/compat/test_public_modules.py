@@ -196,3 +196,25 @@ def test_assert_close() -> None:
         close("a", "a")
     with pytest.raises(AssertionError, match="my words"):
         close(1, 2, msg="my words")
+
+
+def test_lists_of_tensors() -> None:
+    library: Any = thunk
+    tensors = [thunk.ones(2), thunk.full((3,), 4.0)]
+    assert [each.tolist() for each in library._foreach_sqrt(tensors)] == [[1.0] * 2, [2.0] * 3]
+    library._foreach_add_(tensors, [thunk.ones(2), thunk.ones(3)], alpha=2)
+    library._foreach_mul_(tensors, 2.0)
+    assert [each.tolist() for each in tensors] == [[6.0] * 2, [12.0] * 3]
+    library._foreach_zero_(tensors)
+    assert [each.item() for each in library._foreach_norm(tensors)] == [0.0, 0.0]
+
+
+def test_variables_and_diagonals() -> None:
+    x: Any = thunk.zeros(4, 2)
+    assert thunk.autograd.Variable(x) is x
+    assert isinstance(x, thunk.autograd.Variable)
+    assert thunk.autograd.Variable(x, requires_grad=True).requires_grad
+    assert thunk.zeros(4, 2).fill_diagonal_(1).tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
+    assert thunk.zeros(4, 2).fill_diagonal_(1, True).tolist() == [[1, 0], [0, 1], [0, 0], [1, 0]]
+    with pytest.raises(RuntimeError, match="equal length"):
+        thunk.zeros(2, 3, 2).fill_diagonal_(1)

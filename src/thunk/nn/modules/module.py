@@ -25,6 +25,7 @@ from thunk.nn.modules.module_hooks import (
     replaced,
 )
 from thunk.nn.modules.module_load import Loading
+from thunk.nn.modules.module_load import _IncompatibleKeys as _IncompatibleKeys
 from thunk.nn.modules.module_save import Saving
 from thunk.nn.modules.module_tree import Tree
 from thunk.nn.modules.tables import (

@@ -98,3 +98,28 @@ def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
 def diagflat(self: Any, offset: int) -> Any:
     """All elements on the diagonal of a matrix."""
     return t.diag(t.reshape(self, (-1,)), offset)
+
+
+@composite(
+    "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
+    variants="method",
+)
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool) -> Any:
+    """One value where all indices are equal; `wrap` begins again below a tall matrix's square."""
+    shape, strides = self._spec.shape, self._spec.strides
+    if len(shape) < 2:
+        raise Mismatch(f"dimensions must larger than 1, got {len(shape)}")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise Mismatch(f"all dimensions of input must be of equal length, got {tuple(shape)}")
+    step = sum(strides)
+    count = min(shape)
+    t.fill_(t.as_strided(self, (count,), (step,), self._spec.offset), fill_value)
+    rows, columns = shape[0], shape[1]
+    if wrap and len(shape) == 2 and rows > columns + 1:
+        start = strides[0] * (columns + 1)
+        rest = range(columns + 1, rows, columns + 1)
+        for number, row in enumerate(rest):
+            size = min(columns, rows - row)
+            begin = self._spec.offset + start * (number + 1)
+            t.fill_(t.as_strided(self, (size,), (step,), begin), fill_value)
+    return self
