@@ -200,11 +200,9 @@ class Module(Calls, Tree, Saving, Loading, Conversion):
         for table in tables:
             attributes[table].pop(name, None)
         self._non_persistent_buffers_set.discard(name)
-        members = attributes[attribute]
-        if name in members:
-            attributes[name] = members[name]
-        else:
-            attributes.pop(name, None)
+        attributes.pop(name, None)
+        if name in attributes[attribute] and not hasattr(type(self), name):
+            attributes[name] = attributes[attribute][name]
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not _is_tensor_like(value):

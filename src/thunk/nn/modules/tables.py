@@ -206,26 +206,25 @@ class Table:
         return self._adopt(module, table)
 
     def __set__(self, module: Any, table: Any) -> None:
-        self._let_go(module)
-        world.version += 1
+        old = module.__dict__.get(self._name, {})
+        before = {name: _shown(module, name) for name in (*old, *table)}
+        self._let_go(module, old)
         self._adopt(module, table)
+        if self._kind is Members:
+            for name, shown in before.items():
+                mirror(module, name, shown)
+        world.version += 1
 
     def __delete__(self, module: Any) -> None:
-        self._let_go(module)
+        self.__set__(module, {})
         del module.__dict__[self._name]
 
-    def _let_go(self, module: Any) -> None:
-        old = module.__dict__.pop(self._name, None)
-        if old is None:
-            return
+    def _let_go(self, module: Any, old: Any) -> None:
         if isinstance(old, _Owned):
             old.drop_owner(module)
-        if self._kind is Members:
-            for name, value in old.items():
-                mirror(module, name, value)
-        module.__dict__[self._name] = {}
 
     def _adopt(self, module: Any, table: Any) -> Any:
+        """Make `table` the module's own; what was no member so far becomes an attribute."""
         owned: Any = table if isinstance(table, self._kind) else self._kind(table)
         owned.add_owner(module)
         module.__dict__[self._name] = owned
