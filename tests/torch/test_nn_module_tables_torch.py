@@ -33,8 +33,8 @@ def value_of(lib: Any, kind: str, number: int) -> Any:
     filled = lib.full((1,), float(number))
     makers = {
         "parameter": lambda: lib.nn.Parameter(filled), "tensor": lambda: filled,
-        "buffer": lambda: lib.nn.Buffer(filled), "none": lambda: None, "number": lambda: float(number),
-        "module": lambda: lib.nn.Flatten(number),
+        "buffer": lambda: lib.nn.Buffer(filled), "none": lambda: None,
+        "number": lambda: float(number), "module": lambda: lib.nn.Flatten(number),
     }  # fmt: skip
     return makers[kind]()
 

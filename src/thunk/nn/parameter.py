@@ -11,9 +11,12 @@ from typing import Any, NoReturn
 from thunk.autograd import api
 from thunk.dispatch.state import no_grad_recording
 from thunk.ops.registry import t
-from thunk.runtime.tensors import new_tensor
+from thunk.runtime.tensors import empty_tensor, new_tensor
 from thunk.tensor.tensor import Tensor
-from thunk.types.spec import TensorSpec
+from thunk.types.device import device as device_type
+from thunk.types.device import get_default_device
+from thunk.types.promotion import get_default_dtype
+from thunk.types.spec import TensorSpec, make_spec
 from thunk.types.tensor_base import TensorBase
 
 _raw_spec: Any = TensorBase.__dict__["_spec"]
@@ -107,9 +110,7 @@ class UninitializedTensorMixin(Tensor):
         mine: TensorSpec = _raw_spec.__get__(self)
         tensor: Any = self
         where = mine.device if device is None else device
-        values = t.empty(
-            tuple(shape), dtype=mine.dtype if dtype is None else dtype, device=where
-        )
+        values = _memory(shape, mine.dtype if dtype is None else dtype, where)
         tensor.__class__ = self.cls_to_become
         tensor.data = values
 
@@ -137,6 +138,7 @@ class UninitializedTensorMixin(Tensor):
     def data(self, value: Any) -> None:
         self._storage = value._storage
         _raw_spec.__set__(self, value._spec)
+        self._node = None
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Only another uninitialised tensor fits, and nothing needs copying then."""
@@ -194,15 +196,18 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
+def _memory(shape: Any, dtype: Any, device: Any) -> Any:
+    """A tensor with memory but no values: nothing is recorded, since nothing is computed."""
+    where = get_default_device() if device is None else device_type(device)
+    spec = make_spec(tuple(shape), get_default_dtype() if dtype is None else dtype, where)
+    return empty_tensor(spec)
+
+
 def _without_shape(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
-    empty = t.empty((0,), dtype=dtype, device=device)
-    made = new_tensor(empty._storage, empty._spec)
-    made.__class__ = cls
+    made = _memory((0,), dtype, device)
     if requires_grad:
-        # The switch looks at the dtype alone, which is known.
-        made.__class__ = Tensor
         api.set_requires_grad(made, True)
-        made.__class__ = cls
+    made.__class__ = cls
     return made
 
 

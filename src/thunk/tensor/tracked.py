@@ -119,6 +119,7 @@ class Tracked(TensorBase):
     def data(self, value: TensorBase) -> None:
         self._storage = value._storage
         self._spec = value._spec
+        self._node = None  # it stood for the values of before
 
     def detach_(self) -> Any:
         """Drop the history in place."""
