@@ -61,6 +61,8 @@ def computed_in(*layouts: Layout | None) -> dtype:
 class OwnCall(LibraryCall):
     """A call made of own kernels."""
 
+    spec: CallSpec
+
     def __init__(self, spec: CallSpec) -> None:
         self.spec = spec = fixed(spec)
         self.threads = 1

@@ -12,13 +12,12 @@ import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy
 
 from thunk.backends.cpu.calls.layout import Layout, plain
 from thunk.backends.cpu.calls.pool import watch_fork
-from thunk.backends.cpu.calls.specs import CallSpec
 from thunk.types.dtype import uint8
 
 Access = Literal["read", "write", "update"]
@@ -59,10 +58,17 @@ class BoundCall:
             raise RuntimeError(f"library call: expected success, got status {status}")
 
 
+class Spec(Protocol):
+    """What every description of a call can say."""
+
+    @property
+    def flops(self) -> int: ...
+
+
 class LibraryCall(ABC):
     """A call that was built: layouts are chosen, code exists, only memory is missing."""
 
-    spec: CallSpec
+    spec: Spec
     operands: tuple[Operand, ...]
     implementation: str
     threads: int

@@ -44,6 +44,8 @@ def _threads(count: int) -> Iterator[None]:
 class OneDnnCall(LibraryCall):
     """A primitive."""
 
+    spec: CallSpec
+
     def __init__(self, spec: CallSpec) -> None:
         self.spec = spec
         self.threads = usable_threads(spec.threads)
