@@ -102,6 +102,31 @@ def inverse_erf_tail(root: Real) -> Real:
     return z / (1 - y)
 
 
+def log_gamma_between(z: Real) -> Real:
+    """`lgamma(x) / ((x - 1) (x - 2))` of `z = x - 1.75`; its limits at 1 and 2 are by continuity."""
+    with mp.workdps(100):
+        x = z + mpf("1.75")
+        for zero in (1, 2):
+            if abs(x - zero) < mpf(10) ** -40:
+                x = zero + mpf(10) ** -40
+        return mp.loggamma(x) / ((x - 1) * (x - 2))
+
+
+def log_gamma_tail(t: Real) -> Real:
+    """What Stirling's formula lacks, times x, of `t = 1 / x**2`."""
+    with mp.workdps(120):
+        x = 1 / mp.sqrt(t)
+        stirling = (x - mpf(1) / 2) * mp.log(x) - x + mp.log(2 * mp.pi) / 2
+        return (mp.loggamma(x) - stirling) * x
+
+
+def digamma_tail(t: Real) -> Real:
+    """`(log(x) - 1 / (2 x) - digamma(x)) x**2` of the same."""
+    with mp.workdps(120):
+        x = 1 / mp.sqrt(t)
+        return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
+
+
 def fits() -> Iterator[Fit]:
     half_ln2 = mp.log(2) / 2 * mpf("1.0001")
     quarter = (mp.pi / 4) ** 2 * mpf("1.0001")
@@ -131,6 +156,9 @@ def fits() -> Iterator[Fit]:
     yield Fit("error", "(erf(x) - x) / x of x**2",
               removable(of_root(lambda x: (mp.erf(x) - x) / x)),
               mpf(0), mpf("1.00001"), {32: 7, 64: 14})
+    yield Fit("log_complement", "-log(erfc(x)) of x - 2.5, where its share of 1 matters",
+              lambda x: -mp.log(mp.erfc(x + mpf("2.5"))), mpf("-1.501"), mpf("1.501"), {32: 8},
+              lambda x: mp.erfc(x + mpf("2.5")))
     for bits, offset, largest, terms in (
         (32, mpf("1.5"), mpf("10.2"), 11),
         (64, mpf(2), mpf("27.5"), 26),
@@ -138,12 +166,18 @@ def fits() -> Iterator[Fit]:
         yield Fit("scaled_complement", f"erfcx(b) * (b + c) of (b - c) / (b + c), c = {offset}",
                   scaled_complement(offset), mpf(-1), (largest - offset) / (largest + offset),
                   {bits: terms})
+    yield Fit("log_gamma", "lgamma(x) / ((x - 1) (x - 2)) of x - 1.75", log_gamma_between,
+              mpf(-1), mpf(1), {64: 34})
+    yield Fit("log_gamma_tail", "what Stirling's formula lacks, times x, of 1 / x**2",
+              log_gamma_tail, mpf(10) ** -12, mpf(1) / 64, {64: 9})
+    yield Fit("digamma_tail", "(log(x) - 1 / (2 x) - digamma(x)) x**2 of 1 / x**2",
+              digamma_tail, mpf(10) ** -12, mpf(1) / 100, {64: 9})
     yield Fit("inverse_error_center", "erfinv(x) / x of -log(1 - x**2) - 3.125",
               lambda w: inverse_erf_center(w + mpf("3.125")),
-              mpf("-3.1249999999"), mpf("3.125"), {64: 12})
+              mpf("-3.1249999999"), mpf("3.125"), {64: 14})
     yield Fit("inverse_error_tail", "erfinv(x) / x of sqrt(-log(1 - x**2)) - 4.25",
               lambda root: inverse_erf_tail(root + mpf("4.25")),
-              mpf("-1.76"), mpf("1.9"), {64: 12})
+              mpf("-1.76"), mpf("1.9"), {64: 14})
 
 
 def constants() -> Iterator[tuple[str, Real, dict[int, tuple[int, ...]]]]:
@@ -154,6 +188,8 @@ def constants() -> Iterator[tuple[str, Real, dict[int, tuple[int, ...]]]]:
     yield "log2(e)", 1 / mp.log(2), {32: (24,), 64: (53,)}
     yield "log10(e)", mp.log10(mp.e), {32: (24,), 64: (53,)}
     yield "pi/2", mp.pi / 2, {32: (24,), 64: (53,)}
+    yield "log(2 pi)/2", mp.log(2 * mp.pi) / 2, {64: (53,)}
+    yield "log(pi)", mp.log(mp.pi), {64: (53,)}
     yield "pi", mp.pi, {32: (24,), 64: (53,)}
     yield "2 pi", 2 * mp.pi, {64: (53,)}
     yield "sqrt(1/2)", mp.sqrt(mpf(1) / 2), {32: (24,), 64: (53,)}

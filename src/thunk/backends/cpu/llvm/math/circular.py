@@ -203,13 +203,19 @@ def tan(x: Lanes) -> Lanes:
     return choose(x.equals(0.0), x, result)
 
 
+def half_turns(x: Lanes) -> tuple[Lanes, Lanes]:
+    """sin(pi x) and cos(pi x) in double precision."""
+    quarters = (x + x).round_to_even()
+    rest = multiply_add(quarters, -0.5, x)
+    within = multiply_add((quarters * 0.25).round_to_even(), -4.0, quarters)
+    angle = product_of_pairs((rest, rest.constant(0.0)), _pair(x, "pi"))
+    shifted = (within + DOUBLE.magic).as_bits()
+    sine, cosine = _sine(angle), _cosine(angle)
+    return _turned(sine, cosine, shifted), _turned(sine, cosine, shifted + 1)
+
+
 @vector_function("sinc")
 def sinc(x: Lanes) -> Lanes:
     wide = x.widened() if x.format is SINGLE else x
-    quarters = (wide + wide).round_to_even()
-    rest = multiply_add(quarters, -0.5, wide)
-    within = multiply_add((quarters * 0.25).round_to_even(), -4.0, quarters)
-    angle = product_of_pairs((rest, rest.constant(0.0)), _pair(wide, "pi"))
-    shifted = (within + DOUBLE.magic).as_bits()
-    result = _turned(_sine(angle), _cosine(angle), shifted) / (wide * PARTS["pi", 64][0])
+    result = half_turns(wide)[0] / (wide * PARTS["pi", 64][0])
     return choose(x.equals(0.0), 1.0, _finished(x, result))

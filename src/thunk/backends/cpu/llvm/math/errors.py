@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from thunk.backends.cpu.llvm.math.coefficients import COEFFICIENTS, PARTS
 from thunk.backends.cpu.llvm.math.exact import exact_product
-from thunk.backends.cpu.llvm.math.exponential import exp_of_sum, sigmoid
+from thunk.backends.cpu.llvm.math.exponential import exp, exp_of_sum, sigmoid
 from thunk.backends.cpu.llvm.math.lanes import (
+    SINGLE,
     Lanes,
     at_most,
     choose,
@@ -53,11 +54,17 @@ def _near_zero(x: Lanes) -> Lanes:
     return multiply_add(x, polynomial(x * x, COEFFICIENTS["error", x.format.bits]), x)
 
 
+def _short_complement(size: Lanes) -> Lanes:
+    """erfc of a float32 number above 1, as accurate as its difference from 1 asks for."""
+    place = at_most(size, 4.0) - 2.5
+    return exp(-polynomial(place, COEFFICIENTS["log_complement", 32]))
+
+
 @vector_function("erf")
 def erf(x: Lanes) -> Lanes:
     size = abs(x)
-    far = (1.0 - _complement(size)).with_sign_of(x)
-    return choose(size < 1.0, _near_zero(x), far)
+    beyond = _short_complement(size) if x.format is SINGLE else _complement(size)
+    return choose(size < 1.0, _near_zero(x), (1.0 - beyond).with_sign_of(x))
 
 
 @vector_function("erfc")
@@ -78,11 +85,11 @@ def erfinv(x: Lanes) -> Lanes:
     center = polynomial(w - 3.125, COEFFICIENTS["inverse_error_center", 64])
     tail = polynomial(w.sqrt() - 4.25, COEFFICIENTS["inverse_error_tail", 64])
     guess = size * choose(w < 6.25, center, tail)
-    # One step of Halley's method trebles the digits; above 1/2 it compares the complements.
+    # One step of Halley's method trebles the digits; above 0.8 it compares complements.
     bell = _bell(guess, 1.0)
     below = _near_zero(guess) - size
     above = rest - _scaled_complement(guess) * bell
-    step = choose(size < 0.5, below, above) / (bell * _TWO_OVER_ROOT_PI)
+    step = choose(size < 0.8, below, above) / (bell * _TWO_OVER_ROOT_PI)
     result = guess - step / multiply_add(guess, step, 1.0)
     result = choose(size.equals(1.0), INFINITY, result)
     return choose(size > 1.0, float("nan"), result).with_sign_of(x)
