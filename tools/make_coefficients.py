@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mpmath
 from mpmath import mp, mpf
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,7 +102,7 @@ def inverse_erf_tail(root: Real) -> Real:
 
 
 def log_gamma_between(z: Real) -> Real:
-    """`lgamma(x) / ((x - 1) (x - 2))` of `z = x - 1.75`; its limits at 1 and 2 are by continuity."""
+    """`lgamma(x) / ((x - 1) (x - 2))` of `z = x - 1.75`, continued at 1 and 2."""
     with mp.workdps(100):
         x = z + mpf("1.75")
         for zero in (1, 2):
@@ -262,7 +261,9 @@ def table(numbers: list[float]) -> list[str]:
     return [f"        {line}" for line in text.splitlines()]
 
 
+@mp.workdps(60)  # type: ignore[untyped-decorator]
 def page() -> str:
+    """The whole file."""
     lines = [
         '"""Enters: nothing. Leaves: the polynomials that `tools/make_coefficients.py` computed.',
         "",
@@ -296,7 +297,6 @@ def page() -> str:
 
 
 def main() -> None:
-    mp.dps = 60
     text = page()
     if "--write" in sys.argv:
         TARGET.write_text(text, encoding="utf-8")
@@ -305,5 +305,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    assert mpmath.__version__
     main()

@@ -10,6 +10,7 @@ from thunk.backends.cpu.llvm.math.exponential import (
     exp,
     exp2,
     expm1,
+    logistic_pair,
     logistic_share,
     sigmoid,
 )
@@ -28,14 +29,15 @@ _LN2, _LOG2_E = 0.6931471805599453, 1.4426950408889634
 
 @vector_function("silu")
 def silu(x: Lanes) -> Lanes:
-    # Large numbers, infinity among them, are left alone.
-    return choose(x > 800.0, x, logistic_share(x, x))
+    # Far from zero the logistic function is 0 or 1, and -inf times 0 is not a number.
+    step = choose(x > 0.0, x.constant(1.0), 0.0)
+    return choose(abs(x) > 800.0, x * step, logistic_share(x, x))
 
 
 @vector_function("silu_backward")
 def silu_backward(grad: Lanes, x: Lanes) -> Lanes:
-    level = sigmoid(x)
-    return grad * (level * multiply_add(x, 1.0 - level, 1.0))
+    level, rest = logistic_pair(x)
+    return grad * (level * multiply_add(x, rest, 1.0))
 
 
 @vector_function("log_sigmoid")

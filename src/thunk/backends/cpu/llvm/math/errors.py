@@ -7,11 +7,18 @@ Invariant: `erfc(b) = exp(-b**2) erfcx(b)` for b >= 0, and erfcx(b) (b + c) is o
 from __future__ import annotations
 
 from thunk.backends.cpu.llvm.math.coefficients import COEFFICIENTS, PARTS
-from thunk.backends.cpu.llvm.math.exact import exact_product
-from thunk.backends.cpu.llvm.math.exponential import exp, exp_of_sum, sigmoid
+from thunk.backends.cpu.llvm.math.exact import exact_product, remainder_of
+from thunk.backends.cpu.llvm.math.exponential import (
+    exp,
+    exp_of_sum,
+    logistic_pair,
+    sigmoid,
+)
 from thunk.backends.cpu.llvm.math.lanes import (
+    DOUBLE,
     SINGLE,
     Lanes,
+    at_least,
     at_most,
     choose,
     multiply_add,
@@ -31,8 +38,11 @@ def _scaled_complement(b: Lanes) -> Lanes:
     form = b.format
     bounded = at_most(b, constant_for(form, 10.2, 27.5))
     offset = constant_for(form, 1.5, 2.0)
-    inverse = 1.0 / (bounded + offset)
-    place = (bounded - offset) * inverse
+    below, above = bounded - offset, bounded + offset
+    inverse = 1.0 / above
+    place = below * inverse
+    if form is DOUBLE:
+        place = multiply_add(remainder_of(place, above, below), inverse, place)
     return polynomial(place, COEFFICIENTS["scaled_complement", form.bits]) * inverse
 
 
@@ -121,20 +131,23 @@ def gelu_backward(grad: Lanes, x: Lanes) -> Lanes:
     return grad * multiply_add(x * bell, _ROOT_HALF_OVER_PI, share)
 
 
-def _tanh_share(x: Lanes) -> tuple[Lanes, Lanes]:
-    """(1 + tanh(u)) / 2 of the tanh form's u(x), and 2 du / dx."""
+def _tanh_form(x: Lanes) -> tuple[Lanes, Lanes]:
+    """2 u and 2 du / dx of the tanh form, which is x (1 + tanh(u)) / 2."""
     square = x * x
     doubled = 2 * _GELU_FACTOR
     inner = x * multiply_add(square, doubled * _GELU_CUBIC, doubled)
-    return sigmoid(inner), multiply_add(square, 3 * doubled * _GELU_CUBIC, doubled)
+    return inner, multiply_add(square, 3 * doubled * _GELU_CUBIC, doubled)
 
 
 @vector_function("gelu_tanh")
 def gelu_tanh(x: Lanes) -> Lanes:
-    return x * _tanh_share(x)[0]
+    return x * sigmoid(_tanh_form(x)[0])
 
 
 @vector_function("gelu_tanh_backward")
 def gelu_tanh_backward(grad: Lanes, x: Lanes) -> Lanes:
-    share, slope = _tanh_share(x)
-    return grad * multiply_add(x * share * (1.0 - share), slope, share)
+    # Beyond these bounds the curve is a straight line, and its cubic would overflow.
+    bounded = at_least(at_most(x, 100.0), -100.0)
+    inner, slope = _tanh_form(bounded)
+    share, rest = logistic_pair(inner)
+    return grad * multiply_add(bounded * share * rest, slope, share)

@@ -71,9 +71,9 @@ def exp(x: Lanes) -> Lanes:
 
 def exp_of_sum(x: Lanes, rest: Lanes) -> Lanes:
     """exp(x + rest), where `rest` is too small to be added to `x`."""
-    shifted, r = _reduced(bounded(x))
-    value = _less_one(r) + 1.0
-    return scaled(multiply_add(value, rest, value), shifted)
+    shifted, r, tail = _reduced_in_two(bounded(x))
+    near, lost = sum_of_ordered(r.constant(1.0), r)
+    return scaled(near + (lost + multiply_add(near + tail, rest, tail)), shifted)
 
 
 @vector_function("exp2")
@@ -157,9 +157,18 @@ def logistic_share(x: Lanes, factor: Lanes | None = None) -> Lanes:
     divisor = sum_of_ordered(x.constant(1.0), fallen)
     if factor is None:
         quotient, left = quotient_by_pair(dividend, divisor)
-    else:
-        quotient, left = quotient_of_pairs(exact_product(dividend, factor), divisor)
-    return quotient + left
+        return quotient + left
+    quotient, left = quotient_of_pairs(exact_product(dividend, factor), divisor)
+    return (quotient + left).with_sign_of(factor)
+
+
+def logistic_pair(x: Lanes) -> tuple[Lanes, Lanes]:
+    """The logistic function of x and of -x, neither from 1 less the other."""
+    fallen = exp(-abs(x))
+    inverse = 1.0 / (fallen + 1.0)
+    negative = x < 0.0
+    below = fallen * inverse
+    return choose(negative, below, inverse), choose(negative, inverse, below)
 
 
 @vector_function("sigmoid")
