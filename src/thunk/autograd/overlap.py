@@ -44,5 +44,10 @@ def _partly(target: TensorSpec, source: TensorSpec) -> bool:
         return False
     start, end = target.offset, target.extent()
     if (start, end) == (source.offset, source.extent()):
-        return target.strides != source.strides
+        return _steps(target) != _steps(source)
     return start < source.extent() and source.offset < end
+
+
+def _steps(spec: TensorSpec) -> list[tuple[int, int]]:
+    """Sizes and strides; a dimension of size one takes no step."""
+    return [each for each in zip(spec.shape, spec.strides, strict=True) if each[0] != 1]
