@@ -214,6 +214,7 @@ def attention(x: Make) -> list[Config]:
     other = (queries, keys, values)
     sizes = {"kdim": 6, "vdim": 4}
     apart = {"average_attn_weights": False}
+    nothing = torch.tensor([[True] * 4, [False] * 4])
     causal = {"attn_mask": later, "is_causal": True, "need_weights": False}
     plain = {"dropout": 0.0}
     layer = torch.nn.TransformerDecoderLayer(8, 2, 12, batch_first=True, **plain)
@@ -225,6 +226,8 @@ def attention(x: Make) -> list[Config]:
         Config(name, (8, 2), {}, (own, own, own), {"attn_mask": later}),
         Config(name, (8, 2), {}, (own, own, own), {"key_padding_mask": hidden}),
         Config(name, (8, 2), {}, (own, own, own), causal),
+        Config(name, (8, 2), {}, (own, own, own),
+               {"key_padding_mask": nothing, "need_weights": False}),
         Config(name, (8, 1), {"batch_first": True}, (first, first, first), causal),
         Config(name, (8, 2), {}, (x(3, 8), x(5, 8), x(5, 8)), apart),
         Config("TransformerDecoder", (layer, 2), {"norm": torch.nn.LayerNorm(8)},

@@ -150,6 +150,7 @@ def special_log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
 )
 def _safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
     """The softmax, zero where all scores along the dimension are minus infinity."""
-    share = t.softmax(self, dim, dtype)
     masked = t.all(t.eq(self.detach(), float("-inf")), dim, keepdim=True)
-    return t.where(masked, t.zeros_like(share), share)
+    # Scores without a softmax are replaced before it too: its gradient would be NaN.
+    share = t.softmax(t.masked_fill(self, masked, 0.0), dim, dtype)
+    return t.masked_fill(share, masked, 0.0)
