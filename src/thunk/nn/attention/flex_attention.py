@@ -11,6 +11,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from thunk.nn.attention.flex_masks import (
+    _DEFAULT_SPARSE_BLOCK_SIZE as _DEFAULT_SPARSE_BLOCK_SIZE,
+)
+from thunk.nn.attention.flex_masks import (
     BlockMask,
     _no_mask_of_a_slice,
     and_masks,
@@ -19,9 +22,6 @@ from thunk.nn.attention.flex_masks import (
     noop_mask,
     or_masks,
     places,
-)
-from thunk.nn.attention.flex_masks import (
-    _DEFAULT_SPARSE_BLOCK_SIZE as _DEFAULT_SPARSE_BLOCK_SIZE,
 )
 from thunk.ops.registry import t
 from thunk.types.dtype import float32, float64

@@ -1,6 +1,6 @@
 """Masks of attention as functions of places, and the blocks of the scores that they leave.
 
-Enters: functions of (sample, head, query place, key place). Leaves: masks of bools, and `BlockMask`s.
+Enters: functions of (sample, head, query, key). Leaves: masks of bools, and `BlockMask`s.
 Invariant: a function sees all places at once, as index tensors that broadcast against each other.
 """
 
