@@ -6,6 +6,7 @@ Invariant: a function sees all places at once, as index tensors that broadcast a
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 from collections.abc import Callable
@@ -160,17 +161,17 @@ class BlockMask:
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
         size = _pair(BLOCK_SIZE)
-        columns: tuple[Any, ...] = (None,) * 4
+        columns = whole_columns = (None, None)
         if compute_q_blocks:
-            columns = (
-                *_turned(kv_num_blocks, kv_indices), *_turned(full_kv_num_blocks, full_kv_indices)
-            )  # fmt: skip
+            columns = _turned(kv_num_blocks, kv_indices)
+            whole_columns = _turned(full_kv_num_blocks, full_kv_indices)
         if seq_lengths is None:
             rows, width = kv_indices.shape[-2:]
             seq_lengths = (rows * size[0], width * size[1])
         return cls(
-            seq_lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, *columns,
-            size, noop_mask if mask_mod is None else mask_mod,
+            seq_lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices,
+            columns[0], columns[1], whole_columns[0], whole_columns[1], size,
+            noop_mask if mask_mod is None else mask_mod,
         )  # fmt: skip
 
     @property
@@ -221,10 +222,10 @@ class BlockMask:
             "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices",
             "q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices",
         )  # fmt: skip
-        lists = [getattr(self, name) for name in names]
-        moved = [None if each is None else each.to(device) for each in lists]
-        found = BlockMask(self.seq_lengths, *moved, self.BLOCK_SIZE, self.mask_mod)
-        found._known = self._known
+        found = copy.copy(self)
+        for name in names:
+            given = getattr(self, name)
+            setattr(found, name, None if given is None else given.to(device))
         return found
 
     def __repr__(self) -> str:
@@ -251,9 +252,12 @@ def create_block_mask(
     filled = t.sum(blocks, (3, 5))
     some = t.gt(filled, 0)
     whole = t.eq(filled, rows * columns)
-    lists = _listed(some & ~whole) + _listed(whole) if separate_full_blocks else _listed(some)
+    full: tuple[Any, Any] = (None, None)
+    if separate_full_blocks:
+        some, full = some & ~whole, _listed(whole)
+    counts, indices = _listed(some)
     found = BlockMask.from_kv_blocks(
-        *lists, BLOCK_SIZE=(rows, columns), mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN)
+        counts, indices, full[0], full[1], (rows, columns), mask_mod, (Q_LEN, KV_LEN)
     )
     found._known = (mask_mod, mask)
     return found
