@@ -9,8 +9,11 @@ import numpy
 import thunk  # noqa: F401  (declares every operator)
 from thunk.backends.cpu.backend import cpu
 from thunk.backends.reference.kernel import convert, rules
+from thunk.compiler.memory import verify_plan
+from thunk.compiler.schedule import verify_schedule
 from thunk.ir.coerce import bound_default
 from thunk.ir.graph import Graph, Node, Scalar, Value
+from thunk.ir.verify import verify
 from thunk.ops.registry import find_op
 from thunk.runtime.storage import Storage, allocate, array_of
 from thunk.types.dtype import from_numpy_dtype
@@ -110,7 +113,9 @@ def _run(node: Node, args: list[Any], memory: dict[Value, Any]) -> None:
     with numpy.errstate(all="ignore"):
         result = rules[node.op.full_name](specs if several else specs[0], *args)
     for value, each in zip(node.outputs, result if several else [result], strict=True):
-        spec = value.spec
+        spec: Any = value.spec
+        if spec is None:
+            continue
         memory[value] = allocate(spec.numel * spec.dtype.itemsize)
         if each is not None and spec.numel:
             array = numpy.asarray(each)
@@ -127,3 +132,22 @@ def compiled(recorder: Recorder) -> tuple[list[numpy.ndarray], Any]:
     for value, buffer in zip(recorder.graph.outputs, buffers, strict=True):
         found.append(array_of(Storage(buffer), value.spec.fresh()))
     return found, program
+
+
+def agree(recorder: Recorder, tolerance: float = 1e-5) -> Any:
+    """Compile, verify, run and compare with the reference; returns the program."""
+    verify(recorder.graph)
+    expected = reference(recorder)
+    found, program = compiled(recorder)
+    verify_schedule(program.schedule)
+    verify_plan(program.plan)
+    for got, wanted in zip(found, expected, strict=True):
+        assert got.dtype == wanted.dtype and got.shape == wanted.shape
+        if wanted.dtype.kind in "fV":
+            near = tolerance if wanted.dtype.itemsize >= 4 else max(tolerance, 1e-2)
+            numpy.testing.assert_allclose(
+                got.astype(numpy.float64), wanted.astype(numpy.float64), rtol=near, atol=near
+            )
+        else:
+            numpy.testing.assert_array_equal(got, wanted)
+    return program

@@ -23,6 +23,10 @@ UNARY = frozenset({"neg", "abs", "not", "sqrt", "floor", "ceil", "trunc", "rint"
 READING = frozenset({"load", "lookup", "guarded"})
 
 
+class Unsupported(Exception):
+    """The operands are such that the lowering does not apply."""
+
+
 def working(element: dtype) -> dtype:
     """The type that values of `element` are computed in."""
     half = element.is_floating_point and element.itemsize < 4
@@ -52,6 +56,8 @@ class Expression:
 
     def _binary(self, op: str, other: Any, reflected: bool = False) -> Expression:
         right = self.maker.lift(other, self.dtype)
+        if right.dtype is not self.dtype:
+            raise Unsupported(f"{op} of {self.dtype} and {right.dtype}")
         pair = (right, self) if reflected else (self, right)
         element = d.bool_ if op in COMPARISONS else self.dtype
         return self.maker.make(op, element, pair)

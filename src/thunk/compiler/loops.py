@@ -28,11 +28,22 @@ class Reduction:
 
 
 @dataclass(slots=True)
+class Scatter:
+    """An element written wherever `place` says, in the order of the reduced loops."""
+
+    target: Access
+    place: Expression
+    combine: str
+    value: Expression
+
+
+@dataclass(slots=True)
 class Pass:
     """What one walk over the reduced loops does; `rows` are stored once it has ended."""
 
     stores: list[tuple[Access, Expression]] = field(default_factory=list)
     reductions: list[Reduction] = field(default_factory=list)
+    scatters: list[Scatter] = field(default_factory=list)
     rows: list[tuple[Access, Expression]] = field(default_factory=list)
 
 
@@ -75,7 +86,8 @@ class Planner:
         sizes, reduced = self.nest.sizes, self.nest.reduced
         cut = [each for each, flag in enumerate(reduced) if flag]
         self._straight = (
-            cut == [vector] and sizes[vector] <= LONGEST_ROW * self.width
+            cut == [vector] and nest_is_plain(self.nest)
+            and sizes[vector] <= LONGEST_ROW * self.width
             and -(-sizes[vector] // self.width) * self.nest.cost < 2000
         )  # fmt: skip
         passes, before = self._passes()
@@ -95,6 +107,10 @@ class Planner:
 
     def _passes(self) -> tuple[list[Pass], list[tuple[Access, Expression]]]:
         nest = self.nest
+        first = nest.statements[0]
+        if first.place is not None:
+            scatter = Scatter(first.target, first.place, first.combine, first.value)
+            return [Pass(scatters=[scatter])], []
         order = nest.ordered()
         self._when: dict[int, int] = {}
         for index in order:
@@ -208,6 +224,11 @@ class Planner:
         return term.maker.make(term.op, term.dtype, args, term.attribute)
 
 
+def nest_is_plain(nest: Nest) -> bool:
+    """Whether every element is written where its loops say."""
+    return nest.statements[0].place is None
+
+
 def _row(statement: Statement) -> Expression:
     """The finished result of a reduction, as a term."""
     maker, element = statement.value.maker, statement.target.element
@@ -220,7 +241,7 @@ def _accesses(nest: Nest) -> list[tuple[int, ...]]:
     found: set[tuple[int, ...]] = set()
     for statement in nest.statements:
         found.add(statement.target.strides)
-        stack, seen = [statement.value], set()
+        stack, seen = [statement.value, *([statement.place] if statement.place else [])], set()
         while stack:
             term = stack.pop()
             if term in seen:
@@ -290,7 +311,10 @@ def _vector_loop(nest: Nest, width: int) -> int:
     """The loop along which most accesses are adjacent, and which fills the lanes best."""
     best, chosen = float("-inf"), -1
     accesses = _accesses(nest)
+    scatters = not nest_is_plain(nest)
     for loop, size in enumerate(nest.sizes):
+        if scatters and nest.reduced[loop]:
+            continue
         gain = 0.0
         for strides in accesses:
             step = abs(strides[loop])

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from thunk.compiler.access import Access, Buffer
-from thunk.compiler.expression import Expression, Expressions, working
+from thunk.compiler.expression import Expression, Expressions, Unsupported, working
 from thunk.compiler.statement import Statement
 from thunk.ir.graph import Graph, Node, Scalar, Value, values_in
 from thunk.types.dtype import dtype
@@ -22,10 +22,6 @@ _OF_NOTHING = {"add": 0, "mul": 1, "or": False, "and": True}
 SPLIT_POINTS = 1 << 16
 SPLIT_ROWS = 16
 SPLIT_PARTS = 64
-
-
-class Unsupported(Exception):
-    """The operands are such that the lowering does not apply."""
 
 
 Lowering = Callable[..., None]
@@ -102,6 +98,7 @@ class Lower:
         self.buffers: dict[Value, Buffer] = {}
         self.uniform: dict[Buffer, Expression] = {}
         self.counts: dict[str, int] = {}
+        self.failures: list[tuple[type[Exception], str]] = []
         for index, value in enumerate(graph.inputs):
             self.buffers[value] = Buffer(f"in{index}", value.spec.dtype, _size(value.spec))
 
@@ -121,6 +118,9 @@ class Lower:
                 return
             except Unsupported:
                 del self.items[before:]
+                for value in node.outputs:
+                    if value in self.buffers:
+                        self.uniform.pop(self.buffers[value], None)
         self.counts[node.op.full_name] = self.counts.get(node.op.full_name, 0) + 1
         self.items.append(CallBack(node, self))
 
@@ -144,6 +144,12 @@ class Lower:
         """A value's elements, by its own dimensions."""
         spec = value.spec
         return Access(self.buffer(value), spec.dtype, spec.strides, spec.offset)
+
+    def failure(self, kind: type[Exception], message: str) -> int:
+        """The status by which a kernel says that the program must raise this."""
+        if (kind, message) not in self.failures:
+            self.failures.append((kind, message))
+        return 1 + self.failures.index((kind, message))
 
     def emit(self, statement: Statement) -> None:
         if 0 in statement.sizes:
@@ -186,6 +192,14 @@ class At:
     def points(self) -> Domain:
         """Loops over the first result."""
         return self.over(self.result.shape)
+
+    def within(
+        self, place: Expression, size: int, kind: type[Exception], message: str
+    ) -> Expression:
+        """A place, made 0 where it is not below `size`; there the program raises."""
+        inside = (place >= 0) & (place < size)
+        code = self.lower.failure(kind, message)
+        return self.terms.check(inside, inside.where(place, 0), code)
 
     def math_known(self, names: str) -> None:
         """Raise `Unsupported` unless vector mathematics has all of the functions."""
@@ -266,6 +280,20 @@ class Domain:
         spec = value.spec
         assert spec.shape == self.sizes, f"{spec.shape} is not {self.sizes}"
         self.write(Access(self.lower.buffer(value), spec.dtype, spec.strides), term)
+
+    def scatter(
+        self, target: Access, place: Expression, term: Expression, along: Sequence[int],
+        combine: str = "",
+    ) -> None:  # fmt: skip
+        """Write, or combine, `term` at `target + place`, in the order of the loops `along`."""
+        cut = tuple([each in along for each in range(len(self.sizes))])
+        node = self.at.node
+        self.lower.emit(
+            Statement(
+                self.sizes, cut, target, term.to(target.element), combine, node.where,
+                node.op.full_name, place,
+            )
+        )  # fmt: skip
 
     def store_as(self, term: Expression, strides: tuple[int, ...], index: int) -> None:
         """Make the term result `index`, at the given steps along the loops."""
@@ -419,3 +447,7 @@ def _is_uniform(term: Expression) -> bool:
             return False
         stack += each.args
     return True
+
+
+__all__ = ["LOWERINGS", "At", "CallBack", "Domain", "Item", "LibraryCall", "Lower", "Row",
+           "Unsupported", "lowering"]  # fmt: skip

@@ -49,6 +49,8 @@ class Nest:
 
     def join(self, statement: Statement) -> bool:
         """Take the statement in if its loops can be made the nest's."""
+        if statement.place is not None or self.statements[0].place is not None:
+            return False
         cost = self.cost + statement.value.cost
         if cost > MOST_COST or statement.target.buffer in self.made:
             return False
@@ -111,9 +113,10 @@ class Nest:
             for each in other.reads:
                 if each.buffer is target.buffer and (each != target or not statement.whole):
                     return False
-        accesses = {each for other in joined.others for each in (*other.reads, other.target)}
-        accesses |= {*statement.reads, target}
-        return len(accesses) <= MOST_ACCESSES and _places_known(statement.value, made)
+        inside = {*made, target.buffer}
+        reads = {each for other in (*joined.others, statement) for each in other.reads}
+        outside = sum(each.buffer not in inside for each in reads)
+        return outside <= MOST_ACCESSES and _places_known(statement.value, made)
 
     def statement_alone(self, index: int) -> Statement:
         """A statement over only those loops that it runs in."""

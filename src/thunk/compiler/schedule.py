@@ -28,6 +28,7 @@ class Schedule:
     inputs: list[Buffer]
     outputs: list[Buffer]
     fallbacks: dict[str, int]
+    failures: list[tuple[type[Exception], str]]
 
     @property
     def nests(self) -> list[Nest]:
@@ -49,7 +50,8 @@ def schedule(graph: Graph, functions: frozenset[str]) -> Schedule:
     units = fusion.units()
     steps: list[Step] = [each for each in units if isinstance(each, (Nest, LibraryCall, CallBack))]
     inputs = [lower.buffers[value] for value in graph.inputs]
-    return Schedule(steps, stored_buffers(units, set(outputs)), inputs, outputs, lower.counts)
+    stored = stored_buffers(units, set(outputs))
+    return Schedule(steps, stored, inputs, outputs, lower.counts, lower.failures)
 
 
 def _own_output(lower: Lower, value: Value, index: int) -> Buffer:

@@ -17,7 +17,11 @@ COMBINERS = frozenset({"add", "mul", "maximum", "minimum", "and", "or"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """One assignment in a loop nest. `whole` says that it fills all of its target's buffer."""
+    """One assignment in a loop nest. `whole` says that it fills all of its target's buffer.
+
+    With `place`, the element that far from the target is written, in the order of the reduced
+    loops; parallel loops must then lead to different elements.
+    """
 
     sizes: tuple[int, ...]
     reduced: tuple[bool, ...]
@@ -26,21 +30,25 @@ class Statement:
     combine: str = ""
     where: str = ""
     name: str = ""
+    place: Expression | None = None
 
     @property
     def reads(self) -> frozenset[Access]:
-        return self.value.reads
+        return self.value.reads if self.place is None else self.value.reads | self.place.reads
 
     @property
     def buffers_read(self) -> set[Buffer]:
-        return {each.buffer for each in self.value.reads}
+        found = {each.buffer for each in self.reads}
+        return found if self.place is None else found | {self.target.buffer}
 
     @property
     def whole(self) -> bool:
         """Whether every element of the target's buffer is written, each once."""
+        if self.place is not None:
+            return False
         points = 1
-        for size, cut in zip(self.sizes, self.reduced, strict=True):
-            points *= 1 if cut else size
+        for size, stride in zip(self.sizes, self.target.strides, strict=True):
+            points *= size if stride else 1
         return self.target.offset == 0 and points == self.target.buffer.size
 
     def over(
@@ -55,16 +63,23 @@ class Statement:
             access: Access = term.attribute
             return access.over(strides(access.strides))
 
-        value = self.value.maker.mapped(self.value, {}, leaf)
+        change: dict[Expression, Expression] = {}
+        value = self.value.maker.mapped(self.value, change, leaf)
+        place = self.place
+        if place is not None:
+            place = place.maker.mapped(place, change, leaf)
         target = self.target.over(strides(self.target.strides))
-        return replace(self, sizes=sizes, reduced=reduced, target=target, value=value)
+        return replace(
+            self, sizes=sizes, reduced=reduced, target=target, value=value, place=place
+        )
 
     def __str__(self) -> str:
         over = ", ".join(
             f"{'+' if cut else ''}{size}" for size, cut in zip(self.sizes, self.reduced)
         )
         equals = f"{self.combine}=" if self.combine else "="
-        return f"[{over}] {self.target} {equals} {self.value}"
+        at = "" if self.place is None else f" at {self.place}"
+        return f"[{over}] {self.target}{at} {equals} {self.value}"
 
 
 def without_ones(statement: Statement) -> Statement:
@@ -83,9 +98,11 @@ def verify_statement(statement: Statement) -> None:
     """Raise `AssertionError` if it reaches outside of memory or combines by an unknown rule."""
     rank = len(statement.sizes)
     assert len(statement.reduced) == rank, f"{statement}: reduced loops are not its loops"
-    assert statement.combine in COMBINERS or not any(statement.reduced), f"{statement}: no combiner"
     for access in (statement.target, *statement.reads):
         assert len(access.strides) == rank, f"{statement}: {access} counts other loops"
+    if statement.place is not None:
+        return
+    assert statement.combine in COMBINERS or not any(statement.reduced), f"{statement}: no combiner"
     for access in (statement.target, *_plain_reads(statement.value)):
         low, high = extent(statement.sizes, access)
         size = access.buffer.nbytes // access.element.itemsize

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy
 
-from thunk.backends.cpu.status import INDEX_OUT_OF_RANGE, ZERO_DIVISOR
 from thunk.backends.reference.kernel import convert, rules
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.lowering import CallBack
@@ -23,18 +22,6 @@ Places = dict[Buffer, tuple[int, int]]
 
 class StepFailed(RuntimeError):
     """A library refused to run."""
-
-    @staticmethod
-    def of(status: int) -> Exception:
-        """The exception that a kernel's status stands for."""
-        if status == INDEX_OUT_OF_RANGE:
-            return IndexError("index out of range in self")
-        if status == ZERO_DIVISOR:
-            return RuntimeError(
-                "ZeroDivisionError: expected integer divisors other than 0, got 0; "
-                "mask them or divide floating point numbers"
-            )
-        return StepFailed(f"expected a library call to succeed, got status {status & 0xFFFF}")
 
 
 class BackCall:

@@ -27,6 +27,7 @@ from thunk.backends.cpu.runner import (
     runner,
     threads,
 )
+from thunk.backends.cpu.status import CALL_BACK_RAISED
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.loops import Loops, Planner
 from thunk.compiler.lowering import CallBack, LibraryCall
@@ -139,7 +140,7 @@ class Program:
             self.backs[number].run(self._arrays, self.numbers, self.scalars)
         except BaseException as error:
             self._error.append(error)
-            self.status[0] = -1
+            self.status[0] = CALL_BACK_RAISED
 
     def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
         """Fill the bases and walk the table."""
@@ -171,7 +172,11 @@ class Program:
     def _fail(self) -> None:
         if self._error:
             raise self._error.pop()
-        raise StepFailed.of(int(self.status[0]))
+        status = int(self.status[0])
+        if 0 < status <= len(self.schedule.failures):
+            kind, message = self.schedule.failures[status - 1]
+            raise kind(message)
+        raise StepFailed(f"expected a library call to succeed, got status {status & 0xFFFF}")
 
     def text(self) -> str:
         """Schedule, memory plan and native code."""

@@ -1,10 +1,7 @@
-"""Enters: nothing. Leaves: the codes by which a kernel says why a program must fail.
+"""Enters: nothing. Leaves: what a program's status says besides the failures of its kernels.
 
-Invariant: 0 means that nothing happened; a code names one message.
+Invariant: 0 means that nothing happened; positive numbers count a schedule's failures from 1.
 """
 
-INDEX_OUT_OF_RANGE = 1
-ZERO_DIVISOR = 2
-TARGET_OUT_OF_RANGE = 3
 CALL_BACK_RAISED = -1
 LIBRARY_FAILED = 1 << 30

@@ -24,7 +24,7 @@ from thunk.backends.cpu.llvm.terms import across, combine, identity
 from thunk.backends.cpu.llvm.vectors import I64, POINTER, Vectors
 from thunk.compiler.access import Access
 from thunk.compiler.expression import READING, Expression
-from thunk.compiler.loops import Loops, Pass, Reduction
+from thunk.compiler.loops import Loops, Pass, Reduction, Scatter
 
 UNROLL = 4  # accumulators of a row
 BLOCKED = 128  # iterations whose sums are kept apart from those of others, for accuracy
@@ -338,6 +338,9 @@ class Emitter:
         for index, lane in enumerate(lanes):
             for position, (access, _) in enumerate(each.stores):
                 scope.store(access, results[index][position], lane)
+        for scatter in each.scatters:
+            for index, lane in enumerate(lanes):
+                self._scatter(scatter, scope, lane, index)
         found = []
         stores, count = len(each.stores), len(lanes)
         for position, reduction in enumerate(each.reductions):
@@ -349,6 +352,16 @@ class Emitter:
                 assert carried is not None
                 found.append(self._combined(reduction, carried[position * count + index], value))
         return found
+
+    def _scatter(self, scatter: Scatter, scope: Scope, lane: Lane, index: int) -> None:
+        """Write elements whose places are computed; those of different lanes differ."""
+        place = scope.value(scatter.place, lane, index)
+        value = scope.value(scatter.value, lane, index)
+        spot = scope.spot(scatter.target, place, lane, scatter.place)
+        if scatter.combine:
+            kind = scatter.value.dtype
+            value = combine(self.vectors, scatter.combine, kind, spot.load(), value)
+        spot.store(value)
 
     def _store_all(
         self, lanes: list[Lane], scope: Scope, rows: list[tuple[Access, Expression]]
@@ -410,6 +423,8 @@ class Emitter:
 def _pass_roots(each: Pass) -> list[Expression]:
     roots = [reduction.value for reduction in each.reductions]
     roots += [value for _, value in each.stores]
+    for scatter in each.scatters:
+        roots += [scatter.place, scatter.value]
     return roots
 
 

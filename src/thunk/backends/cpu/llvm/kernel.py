@@ -45,6 +45,8 @@ def terms_of(loops: Loops) -> list[Expression]:
         roots += [reduction.value for reduction in each.reductions]
         roots += [value for _, value in each.stores]
         roots += [value for _, value in each.rows]
+        for scatter in each.scatters:
+            roots += [scatter.place, scatter.value]
     order: list[Expression] = []
     seen: set[Expression] = set()
     for root in roots:
@@ -66,6 +68,7 @@ def targets_of(loops: Loops) -> list[Access]:
     for each in loops.passes:
         found += [access for access, _ in each.stores]
         found += [access for access, _ in each.rows]
+        found += [scatter.target for scatter in each.scatters]
     return found
 
 
@@ -92,7 +95,8 @@ def _open(loops: Loops) -> bool:
             return False
         if term.op == "place":
             return False
-    return all(access.strides[0] == 1 for access in targets_of(loops))
+    plain = not any(each.scatters for each in loops.passes)
+    return plain and all(access.strides[0] == 1 for access in targets_of(loops))
 
 
 def signature_of(loops: Loops, width: int) -> Signature:
@@ -158,6 +162,11 @@ def canonical(loops: Loops, width: int) -> str:
         for reduction in each.reductions:
             row = rows.setdefault(reduction.row, len(rows))
             lines.append(f"reduce r{row} {reduction.combine} {names[reduction.value]}")
+        for scatter in each.scatters:
+            lines.append(
+                f"scatter {spot(scatter.target)} {scatter.combine} {names[scatter.place]} "
+                f"{names[scatter.value]}"
+            )
         lines += [f"store {spot(access)} {names[value]}" for access, value in each.stores]
         lines += [f"row {spot(access)} {names[value]}" for access, value in each.rows]
     return "\n".join(lines) + "\n"

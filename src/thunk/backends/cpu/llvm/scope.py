@@ -17,6 +17,7 @@ from thunk.compiler.access import Access
 from thunk.compiler.expression import READING, Expression, constant_value
 from thunk.compiler.loops import Loops
 from thunk.types import dtype as d
+from thunk.types.dtype import dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,32 @@ class Lane:
 
     start: ir.Value | None
     mask: ir.Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Memory to be read and written again: one element, adjacent ones, or (-1) some anywhere."""
+
+    vectors: Vectors
+    element: dtype
+    pointer: ir.Value
+    mask: ir.Value | None
+    stride: int
+
+    def load(self) -> ir.Value:
+        if self.stride == 0:
+            return self.vectors.load_one(self.pointer, self.element)
+        if self.stride == 1:
+            return self.vectors.load(self.pointer, self.element, self.mask)
+        return self.vectors.gather(self.pointer, self.element, self.mask)
+
+    def store(self, value: ir.Value) -> None:
+        if self.stride == 0:
+            self.vectors.store_one(value, self.pointer, self.element)
+        elif self.stride == 1:
+            self.vectors.store(value, self.pointer, self.element, self.mask)
+        else:
+            self.vectors.scatter(value, self.pointer, self.element, self.mask)
 
 
 class Scope:
@@ -257,6 +284,15 @@ class Scope:
         bits = builder.bitcast(fails, ir.IntType(vectors.width))
         with builder.if_then(builder.icmp_unsigned("!=", bits, bits.type(0)), likely=False):
             builder.store(I64(code), self.status)
+
+    def spot(self, access: Access, place: ir.Value, lane: Lane, term: Expression) -> Spot:
+        """Where an access and a computed place lead."""
+        offset, stride = self._offset(access, lane), self._along(access)
+        if self.loops.vector not in self.moves(term) and stride in (0, 1):
+            pointer = self._pointer(access, self._plus(offset, self.vectors.first(place)))
+            return Spot(self.vectors, access.element, pointer, lane.mask, stride)
+        places = self.vectors.builder.add(place, self._spread(offset, stride))
+        return Spot(self.vectors, access.element, self._pointers(access, places), lane.mask, -1)
 
     def store(self, access: Access, value: ir.Value, lane: Lane) -> None:
         """Write the lanes that count."""

@@ -6,10 +6,17 @@ from thunk.backends.cpu.lowering import (
     batch,
     comparison,
     functions,
+    index,
+    loss,
     memory,
+    product,
     reduction,
     rows,
     smooth,
+    update,
 )
 
-TABLES = (activation, arithmetic, batch, comparison, functions, memory, reduction, rows, smooth)
+TABLES = (
+    activation, arithmetic, batch, comparison, functions, index, loss, memory, product, reduction,
+    rows, smooth, update,
+)  # fmt: skip

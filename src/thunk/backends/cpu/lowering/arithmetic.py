@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.backends.cpu.lowering.pointwise import Operands, pointwise
-from thunk.backends.cpu.status import ZERO_DIVISOR
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import Unsupported
 from thunk.types.dtype import BOOL
@@ -61,23 +60,23 @@ def div_mode(to: Operands, self: Any, other: Any, rounding_mode: Any) -> Express
     if rounding_mode is None:
         return left / right
     if rounding_mode == "floor":
-        return _floor_quotient(left, right)
+        return _floor_quotient(to, left, right)
     if left.dtype.is_floating_point:
         return (left / right).unary("trunc")
-    return _quotient(left, right)
+    return _quotient(to, left, right)
 
 
 @pointwise("floor_divide")
 def floor_divide(to: Operands, self: Any, other: Any) -> Expression:
-    return _floor_quotient(to(self), to.scalar(other))
+    return _floor_quotient(to, to(self), to.scalar(other))
 
 
-def _floor_quotient(left: Expression, right: Expression) -> Expression:
+def _floor_quotient(to: Operands, left: Expression, right: Expression) -> Expression:
     if left.dtype.category == BOOL:
         raise Unsupported("bool quotients")
     if left.dtype.is_floating_point:
         return _floating_floor_quotient(left, right)
-    whole, rest = _quotient(left, right), _rest(left, right)
+    whole, rest = _quotient(to, left, right), _rest(to, left, right)
     if not left.dtype.is_signed:
         return whole
     lower = rest.ne(0) & ((rest < 0) ^ (right < 0))
@@ -97,20 +96,28 @@ def _floating_floor_quotient(left: Expression, right: Expression) -> Expression:
     return right.eq(0).where(quotient, signed)
 
 
-def _guarded(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+def _guarded(
+    to: Operands, left: Expression, right: Expression
+) -> tuple[Expression, Expression]:
     """A divisor that the processor accepts, and whether the real one was -1."""
-    right = left.maker.check(right.ne(0), right, ZERO_DIVISOR)
+    name = to.at.node.op.name
+    code = to.at.lower.failure(
+        RuntimeError,
+        f"{name}: ZeroDivisionError: expected integer divisors other than 0, got 0; "
+        "mask them or divide floating point numbers",
+    )
+    right = left.maker.check(right.ne(0), right, code)
     minus = right.eq(-1) if left.dtype.is_signed else right.ne(right)
     return (minus | right.eq(0)).where(1, right), minus
 
 
-def _quotient(left: Expression, right: Expression) -> Expression:
-    safe, minus = _guarded(left, right)
+def _quotient(to: Operands, left: Expression, right: Expression) -> Expression:
+    safe, minus = _guarded(to, left, right)
     return minus.where(-left, left.binary("quotient", safe))
 
 
-def _rest(left: Expression, right: Expression) -> Expression:
-    safe, minus = _guarded(left, right)
+def _rest(to: Operands, left: Expression, right: Expression) -> Expression:
+    safe, minus = _guarded(to, left, right)
     return minus.where(0, left.binary("rest", safe))
 
 
@@ -120,7 +127,7 @@ def remainder(to: Operands, self: Any, other: Any) -> Expression:
     if left.dtype.category == BOOL:
         raise Unsupported("bool remainders")
     floating = left.dtype.is_floating_point
-    rest = left.binary("rest", right) if floating else _rest(left, right)
+    rest = left.binary("rest", right) if floating else _rest(to, left, right)
     if not left.dtype.is_signed:
         return rest
     other_side = rest.ne(0) & ((right < 0) ^ (rest < 0))
@@ -132,7 +139,7 @@ def fmod(to: Operands, self: Any, other: Any) -> Expression:
     left, right = to(self), to(other)
     if left.dtype.category == BOOL:
         raise Unsupported("bool remainders")
-    return left.binary("rest", right) if left.dtype.is_floating_point else _rest(left, right)
+    return left.binary("rest", right) if left.dtype.is_floating_point else _rest(to, left, right)
 
 
 @pointwise("addcmul")

@@ -6,15 +6,18 @@ from typing import Any
 
 from thunk.backends.cpu.lowering.reduction import count_of
 from thunk.backends.cpu.lowering.rows import affine, statistics
-from thunk.compiler.expression import Expression
+from thunk.compiler.expression import Expression, working
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Value
 from thunk.types.spec import contiguous_strides
 
 
 def _channel(domain: Domain, value: Any) -> Expression | None:
-    """One element a channel, or nothing."""
-    return None if value is None else domain.read_along(value, (1,))
+    """One element a channel in the type that the batch is computed in, or nothing."""
+    if value is None:
+        return None
+    batch = domain.at.node.args[0].spec.dtype
+    return domain.read_along(value, (1,)).to(working(batch))
 
 
 def _over(domain: Domain) -> tuple[int, ...]:

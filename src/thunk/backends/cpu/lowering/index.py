@@ -1,0 +1,220 @@
+"""Look-ups by tensors of indices, and everything that scatters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thunk.compiler.access import Access
+from thunk.compiler.expression import Expression
+from thunk.compiler.lowering import At, Domain, Unsupported, lowering
+from thunk.ir.graph import Scalar, Value
+from thunk.types import dtype as d
+
+OUT_OF_SELF = "index out of range in self"
+
+
+def _lookup(
+    domain: Domain, source: Value, strides: tuple[int, ...], place: Expression
+) -> Expression:
+    """The element of `source` at `place` elements from where its loops stand."""
+    spec = source.spec
+    access = Access(domain.lower.buffer(source), spec.dtype, strides, spec.offset)
+    return domain.terms.lookup(access, place)
+
+
+@lowering("embedding")
+def embedding(
+    at: At, weight: Value, indices: Value, padding_idx: int, scale_grad_by_freq: bool,
+    sparse: bool,
+) -> None:  # fmt: skip
+    domain = at.points()
+    rank = len(domain.sizes)
+    rows, stride = weight.spec.shape[0], weight.spec.strides[0]
+    index = domain.read_along(indices, range(rank - 1)).to(d.int64)
+    message = f"embedding: {OUT_OF_SELF}; expected indices from 0 to {rows - 1}"
+    place = at.within(index, rows, IndexError, message) * stride
+    along = (0,) * (rank - 1) + (weight.spec.strides[1],)
+    domain.store(_lookup(domain, weight, along, place))
+
+
+@lowering("index_select")
+def index_select(at: At, self: Value, dim: int, index: Value) -> None:
+    if not self.spec.shape or not index.spec.shape:
+        raise Unsupported("a scalar")
+    domain = at.points()
+    dim %= len(domain.sizes)
+    size = self.spec.shape[dim]
+    which = domain.read_along(index, (dim,)).to(d.int64)
+    message = f"index_select: {OUT_OF_SELF}: expected 0 to {size - 1}"
+    place = at.within(which, size, IndexError, message) * self.spec.strides[dim]
+    strides = list(self.spec.strides)
+    strides[dim] = 0
+    domain.store(_lookup(domain, self, tuple(strides), place))
+
+
+@lowering("gather")
+def gather(at: At, self: Value, dim: int, index: Value, sparse_grad: bool) -> None:
+    if not self.spec.shape or not index.spec.shape:
+        raise Unsupported("a scalar")
+    domain = at.points()
+    dim %= len(domain.sizes)
+    which = domain.read(index).to(d.int64)
+    strides = list(self.spec.strides)
+    place = _inside(at, which, self.spec.shape[dim], dim) * strides[dim]
+    strides[dim] = 0
+    domain.store(_lookup(domain, self, tuple(strides), place))
+
+
+def _inside(at: At, which: Expression, size: int, dim: int) -> Expression:
+    message = (
+        f"{at.node.op.name}: index out of bounds for dimension {dim} with size {size}; "
+        f"expected 0 to {size - 1}"
+    )
+    return at.within(which, size, RuntimeError, message)
+
+
+@lowering("_index")
+def index(at: At, self: Value, indices: Any) -> None:
+    """Indexed dimensions, all adjacent, give way to the indices' common shape."""
+    shape, strides = self.spec.shape, self.spec.strides
+    chosen = [dim for dim, each in enumerate(indices) if each is not None]
+    if not chosen or any(indices[dim].spec.dtype is d.bool_ for dim in chosen):
+        raise Unsupported("masks")
+    domain = at.points()
+    rank = len(domain.sizes)
+    kept = len(shape) - len(chosen)
+    wide = rank - kept
+    adjacent = chosen == list(range(chosen[0], chosen[-1] + 1))
+    start = chosen[0] if adjacent else 0
+    place: Expression = domain.terms.constant(0, d.int64)
+    for dim in chosen:
+        spec = indices[dim].spec
+        if spec.dtype not in (d.int64, d.int32, d.uint8, d.int8, d.int16):
+            raise Unsupported("indices of another type")
+        steps = [0] * rank
+        lead = start + wide - len(spec.shape)
+        for position, (size, stride) in enumerate(zip(spec.shape, spec.strides, strict=True)):
+            steps[lead + position] = 0 if size == 1 else stride
+        which = domain.read_as(indices[dim], tuple(steps)).to(d.int64)
+        which = (which < 0).where(which + shape[dim], which)
+        message = f"index is out of bounds for dimension {dim} with size {shape[dim]}"
+        place = place + at.within(which, shape[dim], IndexError, message) * strides[dim]
+    rest = [dim for dim in range(len(shape)) if dim not in chosen]
+    along = [0] * rank
+    loops = [*range(start), *range(start + wide, rank)]
+    for loop, dim in zip(loops, rest, strict=True):
+        along[loop] = strides[dim]
+    domain.store(_lookup(domain, self, tuple(along), place))
+
+
+@lowering("take")
+def take(at: At, self: Value, index: Value) -> None:
+    if not self.spec.is_contiguous():
+        raise Unsupported("elements that are not in order")
+    domain = at.points()
+    which = domain.read(index).to(d.int64)
+    size = self.spec.numel
+    which = (which < 0).where(which + size, which)
+    message = f"take: out of range: tried to access an index on a tensor of {size} elements."
+    place = at.within(which, size, IndexError, message)
+    domain.store(_lookup(domain, self, (0,) * len(domain.sizes), place))
+
+
+def _copied(at: At, self: Value) -> tuple[Domain, Access]:
+    """The result as a copy of `self`, to be written over."""
+    domain = at.points()
+    domain.store(domain.read(self))
+    spec = at.result
+    return domain, Access(at.lower.buffer(at.node.outputs[0]), spec.dtype, spec.strides)
+
+
+def _scattered(at: At, self: Value, dim: int, index: Value, source: Any, combine: str) -> None:
+    if not self.spec.shape or not index.spec.shape or at.result.dtype.itemsize < 4:
+        raise Unsupported("a scalar, or sums that are rounded each time")
+    _, target = _copied(at, self)
+    domain = at.over(index.spec.shape)
+    dim %= len(domain.sizes)
+    which = _inside(at, domain.read(index).to(d.int64), self.spec.shape[dim], dim)
+    steps = list(target.strides)
+    place = which * steps[dim]
+    steps[dim] = 0
+    if isinstance(source, Value):
+        strides = source.spec.strides if source.spec.shape else (0,) * len(domain.sizes)
+        term = domain.read_as(source, strides)
+    else:
+        term = domain.number(source, at.result.dtype)
+    domain.scatter(target.over(tuple(steps)), place, term.to(at.result.dtype), (dim,), combine)
+
+
+@lowering("scatter.src")
+def scatter_src(at: At, self: Value, dim: int, index: Value, src: Value) -> None:
+    _scattered(at, self, dim, index, src, "")
+
+
+@lowering("scatter.value")
+def scatter_value(at: At, self: Value, dim: int, index: Value, value: Any) -> None:
+    _scattered(at, self, dim, index, value, "")
+
+
+@lowering("scatter_add")
+def scatter_add(at: At, self: Value, dim: int, index: Value, src: Value) -> None:
+    if at.result.dtype is d.bool_:
+        raise Unsupported("sums of bool")
+    _scattered(at, self, dim, index, src, "add")
+
+
+def _slices(at: At, self: Value, dim: int, index: Value, source: Value, combine: str) -> None:
+    """Whole slices of `source` along `dim`, each to the place that `index` names."""
+    if not self.spec.shape or not index.spec.shape or at.result.dtype.itemsize < 4:
+        raise Unsupported("a scalar, or sums that are rounded each time")
+    _, target = _copied(at, self)
+    domain = at.over(source.spec.shape)
+    dim %= len(domain.sizes)
+    which = domain.read_along(index, (dim,)).to(d.int64)
+    kind = RuntimeError if combine else IndexError
+    size = self.spec.shape[dim]
+    message = f"{at.node.op.name}: index out of range; expected 0 to {size - 1}"
+    steps = list(target.strides)
+    place = at.within(which, size, kind, message) * steps[dim]
+    steps[dim] = 0
+    term = domain.read(source).to(at.result.dtype)
+    if combine:
+        alpha = at.node.args[4]
+        if isinstance(alpha, Scalar) or alpha != 1:
+            term = term * domain.number(alpha, at.result.dtype)
+    domain.scatter(target.over(tuple(steps)), place, term, (dim,), combine)
+
+
+@lowering("index_add")
+def index_add(at: At, self: Value, dim: int, index: Value, source: Value, alpha: Any) -> None:
+    if at.result.dtype is d.bool_:
+        raise Unsupported("sums of bool")
+    _slices(at, self, dim, index, source, "add")
+
+
+@lowering("index_copy")
+def index_copy(at: At, self: Value, dim: int, index: Value, source: Value) -> None:
+    _slices(at, self, dim, index, source, "")
+
+
+@lowering("embedding_dense_backward")
+def embedding_backward(
+    at: At, grad_output: Value, indices: Value, num_weights: int, padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> None:  # fmt: skip
+    if scale_grad_by_freq or at.result.dtype.itemsize < 4:
+        raise Unsupported("gradients by frequency, or rounded at each addition")
+    whole = at.points()
+    whole.store(at.terms.constant(0, at.result.dtype))
+    domain = at.over(grad_output.spec.shape)
+    rank = len(domain.sizes)
+    which = domain.read_along(indices, range(rank - 1)).to(d.int64)
+    term = domain.read(grad_output)
+    if padding_idx >= 0:
+        term = which.eq(padding_idx).where(0, term)
+    message = f"embedding_dense_backward: {OUT_OF_SELF}"
+    spec = at.result
+    place = at.within(which, num_weights, IndexError, message) * spec.strides[0]
+    along = (0,) * (rank - 1) + (spec.strides[1],)
+    target = Access(at.lower.buffer(at.node.outputs[0]), spec.dtype, along)
+    domain.scatter(target, place, term, tuple(range(rank - 1)), "add")

@@ -1,0 +1,193 @@
+"""Products of matrices and convolutions: library calls, with what surrounds them fused apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from thunk.backends.cpu.calls import call as calls
+from thunk.backends.cpu.calls.build import build
+from thunk.backends.cpu.calls.layout import Layout, plain
+from thunk.backends.cpu.calls.specs import CallSpec, matmul
+from thunk.backends.cpu.runner import threads
+from thunk.compiler.access import Access
+from thunk.compiler.expression import Expression
+from thunk.compiler.lowering import At, Domain, LibraryCall, Unsupported, lowering
+from thunk.ir.graph import Scalar, Value
+from thunk.types.dtype import FLOATING, dtype
+from thunk.types.spec import TensorSpec, contiguous_strides
+
+
+def call_library(at: At, spec: CallSpec, places: Mapping[str, Access]) -> calls.LibraryCall:
+    """Add the call that serves `spec`; `places` says where each of its operands lies."""
+    built = build(spec)
+    bound = built.bind()
+    reads = [each for each in built.operands if each.access == "read"]
+    writes = [
+        each for each in built.operands if each.access != "read" and each.name != calls.SCRATCHPAD
+    ]
+    at.lower.items.append(
+        LibraryCall(
+            str(built), [places[each.name] for each in reads],
+            [places[each.name] for each in writes], bound.function, bound.context,
+            built.scratchpad, (built, bound), at.node.where, built.flops,
+        )
+    )  # fmt: skip
+    return built
+
+
+def layout_of(spec: TensorSpec) -> Layout:
+    """How a graph's value lies in memory."""
+    return plain(spec.shape, spec.dtype, spec.strides)
+
+
+def _place(at: At, value: Value) -> Access:
+    return at.lower.window(value)
+
+
+def _check(at: At, *values: Value) -> None:
+    """Floating point of one type, at least one product to add up."""
+    element = at.result.dtype
+    if element.category != FLOATING or any(each.spec.dtype is not element for each in values):
+        raise Unsupported("products of other types")
+    if any(0 in each.spec.shape for each in values) or 0 in at.result.shape:
+        raise Unsupported("empty matrices")
+
+
+def _multiply(
+    at: At, left: tuple[Layout, Access], right: tuple[Layout, Access],
+    out: tuple[Layout, Access], bias: tuple[Layout, Access] | None = None,
+) -> None:  # fmt: skip
+    spec = matmul(
+        left[0], right[0], out[0], None if bias is None else bias[0], threads=threads().count
+    )
+    places = {"left": left[1], "right": right[1], "out": out[1]}
+    if bias is not None:
+        places["bias"] = bias[1]
+    call_library(at, spec, places)
+
+
+def _operand(at: At, value: Value) -> tuple[Layout, Access]:
+    return layout_of(value.spec), _place(at, value)
+
+
+def _result(at: At) -> tuple[Layout, Access]:
+    value = at.node.outputs[0]
+    return layout_of(value.spec), _place(at, value)
+
+
+@lowering("mm", "bmm")
+def product(at: At, self: Value, mat2: Value) -> None:
+    _check(at, self, mat2)
+    _multiply(at, _operand(at, self), _operand(at, mat2), _result(at))
+
+
+def _is(value: Any, number: int) -> bool:
+    return not isinstance(value, Scalar) and value == number
+
+
+def _temporary(at: At, shape: tuple[int, ...], element: dtype) -> tuple[Layout, Access]:
+    buffer = at.lower.temporary(element, prod(shape))
+    strides = contiguous_strides(shape)
+    return plain(shape, element, strides), Access(buffer, element, strides)
+
+
+@lowering("addmm", "baddbmm")
+def added_product(
+    at: At, self: Value, first: Value, second: Value, beta: Any, alpha: Any
+) -> None:
+    _check(at, first, second)
+    shape, element = at.result.shape, at.result.dtype
+    left, right = _operand(at, first), _operand(at, second)
+    vector = len(self.spec.shape) == 1 and self.spec.shape[0] == shape[-1]
+    if _is(beta, 1) and _is(alpha, 1) and vector and self.spec.dtype is element:
+        _multiply(at, left, right, _result(at), _operand(at, self))
+        return
+    out = _temporary(at, shape, element)
+    _multiply(at, left, right, out)
+    domain = at.points()
+    term = domain.lower.load(out[1])
+    _store_sum(at, domain, self, term, beta, alpha)
+
+
+def _store_sum(
+    at: At, domain: Domain, self: Value, term: Expression, beta: Any, alpha: Any
+) -> None:
+    if not _is(alpha, 1):
+        term = term * domain.number(alpha, term.dtype)
+    if not _is(beta, 0):
+        own = domain.read(self).to(term.dtype)
+        if not _is(beta, 1):
+            factor = domain.number(beta, term.dtype)
+            own = own * factor
+            if isinstance(beta, Scalar):
+                own = factor.eq(0).where(0, own)
+        term = term + own
+    domain.store(term)
+
+
+@lowering("linear")
+def linear(at: At, input: Value, weight: Value, bias: Any) -> None:
+    operands = [input, weight, *([] if bias is None else [bias])]
+    _check(at, *operands)
+    rows = _flattened(at, input)
+    count = rows[0].shape[0]
+    spec = weight.spec
+    turned = (spec.shape[1], spec.shape[0]), (spec.strides[1], spec.strides[0])
+    right = plain(turned[0], spec.dtype, turned[1]), _place(at, weight)
+    if not at.result.is_contiguous():
+        raise Unsupported("a result that is not row-major")
+    out_shape = (count, spec.shape[0])
+    out = plain(out_shape, at.result.dtype), _place(at, at.node.outputs[0])
+    _multiply(at, rows, right, out, None if bias is None else _operand(at, bias))
+
+
+def _flattened(at: At, value: Value) -> tuple[Layout, Access]:
+    """All leading dimensions as one; copied if they are not one in memory."""
+    spec = value.spec
+    shape = (prod(spec.shape[:-1]), spec.shape[-1])
+    step = _single_step(spec.shape[:-1], spec.strides[:-1])
+    if step is not None:
+        return plain(shape, spec.dtype, (step, spec.strides[-1])), _place(at, value)
+    domain = at.over(spec.shape)
+    copied = domain.named(domain.read(value), spec.dtype)
+    access = next(iter(copied.reads))
+    return plain(shape, spec.dtype), Access(access.buffer, spec.dtype, (shape[1], 1))
+
+
+def _single_step(sizes: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+    """The step that walks all of these dimensions in order, if one does."""
+    step: int | None = None
+    for size, stride in reversed(list(zip(sizes, strides, strict=True))):
+        if size == 1:
+            continue
+        if step is None:
+            first = step = stride
+        elif stride != step:
+            return None
+        step *= size
+    return 1 if step is None else first
+
+
+@lowering("mv", "addmv")
+def matrix_vector(at: At, *args: Any) -> None:
+    """Memory sets the pace: a fused reduction reads the matrix once."""
+    added = len(args) > 2
+    self, vector = args[1:3] if added else args[:2]
+    if at.result.dtype.category != FLOATING:
+        raise Unsupported("products of integers")
+    domain = at.over(self.spec.shape)
+    term = domain.read(self) * domain.read(vector)
+    kept, total = domain.reduce("add", term, (1,)).kept(False)
+    if added:
+        _store_sum(at, kept, args[0], total, args[3], args[4])
+    else:
+        kept.store(total)
+
+
+@lowering("dot", "vdot")
+def dot(at: At, self: Value, other: Value) -> None:
+    domain = at.over(self.spec.shape)
+    kept, total = domain.reduce("add", domain.read(self) * domain.read(other), (0,)).kept(False)
+    kept.store(total)
