@@ -25,16 +25,34 @@ def next_sequence() -> int:
 
 
 class RemovableHandle:
-    """Removes one hook; usable as a context manager."""
+    """Removes one hook; usable as a context manager.
 
-    __slots__ = ("__weakref__", "_hooks", "id")
+    `extra_dict` names tables that know something of the hook, one or a list of them.
+    """
 
-    def __init__(self, hooks: dict[int, Any]) -> None:
+    __slots__ = ("__weakref__", "_extras", "_hooks", "id")
+
+    # Pickles name PyTorch's home of it, and hold what PyTorch's hold.
+    __module__ = "thunk.utils.hooks"
+
+    def __init__(self, hooks_dict: dict[int, Any], *, extra_dict: Any = None) -> None:
         self.id = next(_hook_ids)
-        self._hooks = hooks
+        self._hooks = hooks_dict
+        self._extras = tuple(extra_dict) if isinstance(extra_dict, (list, tuple)) else (extra_dict,)
 
     def remove(self) -> None:
-        self._hooks.pop(self.id, None)
+        """Forget the hook; doing it again changes nothing."""
+        for table in (getattr(self._hooks, "continued_by", self._hooks), *self._extras):
+            if table is not None:
+                table.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._hooks, self.id, self._extras
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        hooks, self.id, *extras = state
+        self._hooks = {} if hooks is None else hooks
+        self._extras = tuple(extras[0] or ()) if extras else ()
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from thunk.nn.modules.module_hooks import WrappedHook
+from thunk.nn.modules.module_hooks import _WrappedHook
 from thunk.types.tensor_base import TensorBase
 
 _ADVICE = "deprecated; use register_full_backward_hook to see all of them."
@@ -21,7 +21,7 @@ def hook_last_node(module: Any, args: Any, result: Any, hooks: list[Any]) -> Non
     if node is None:
         return
     for hook in hooks:
-        node.register_hook(WrappedHook(hook, module))
+        node.register_hook(_WrappedHook(hook, module))
     reason = _what_is_missed(args, result, node)
     if reason:
         warnings.warn(f"Using a non-full backward hook {reason} {_ADVICE}", FutureWarning, 5)

@@ -12,6 +12,7 @@ from typing import Any
 
 from thunk.nn.modules.module_call import Calls
 from thunk.nn.modules.module_convert import Conversion
+from thunk.nn.modules.module_hooks import _WrappedHook as _WrappedHook
 from thunk.nn.modules.module_hooks import (
     everywhere,
     register_module_backward_hook,

@@ -10,10 +10,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from thunk.autograd.node import RemovableHandle
 from thunk.nn.modules.backward_hook import BackwardHooks
 from thunk.nn.modules.backward_hook_old import hook_last_node
 from thunk.nn.modules.module_base import ModuleBase
-from thunk.nn.modules.module_hooks import HookHandle, enter_hook, everywhere
+from thunk.nn.modules.module_hooks import enter_hook, everywhere
 from thunk.nn.modules.tables import refresh_hooked
 from thunk.types.tensor_base import TensorBase
 
@@ -76,7 +77,7 @@ class Calls(ModuleBase):
 
     def register_forward_pre_hook(
         self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
-    ) -> HookHandle:
+    ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
         flags = ((self._forward_pre_hooks_with_kwargs, with_kwargs),)
         return enter_hook(self._forward_pre_hooks, hook, prepend, flags)
@@ -84,7 +85,7 @@ class Calls(ModuleBase):
     def register_forward_hook(
         self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
         always_call: bool = False,
-    ) -> HookHandle:  # fmt: skip
+    ) -> RemovableHandle:  # fmt: skip
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
         flags = (
             (self._forward_hooks_with_kwargs, with_kwargs),
@@ -92,18 +93,18 @@ class Calls(ModuleBase):
         )
         return enter_hook(self._forward_hooks, hook, prepend, flags)
 
-    def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> HookHandle:
+    def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` when the gradients of the outputs are known."""
         return enter_hook(self._backward_pre_hooks, hook, prepend)
 
-    def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> HookHandle:
+    def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when gradients of the inputs are known."""
         if self._is_full_backward_hook is False:
             raise RuntimeError(_MIXED)
         self._is_full_backward_hook = True
         return enter_hook(self._backward_hooks, hook, prepend)
 
-    def register_backward_hook(self, hook: Any) -> HookHandle:
+    def register_backward_hook(self, hook: Any) -> RemovableHandle:
         """The older form of `register_full_backward_hook`; sees the last operation only."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(_MIXED)

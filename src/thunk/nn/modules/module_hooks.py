@@ -14,30 +14,14 @@ from thunk.autograd.node import RemovableHandle
 from thunk.nn.modules.tables import Watched
 
 
-class HookHandle(RemovableHandle):
-    """Removes one hook, and what other tables say about it."""
-
-    __slots__ = ("_extras",)
-
-    def __init__(self, hooks: Any, extras: tuple[Any, ...] = ()) -> None:
-        super().__init__(hooks)
-        self._extras = extras
-
-    def remove(self) -> None:
-        """Forget the hook; doing it again changes nothing."""
-        self._hooks.pop(self.id, None)
-        for table in self._extras:
-            table.pop(self.id, None)
-
-
 def enter_hook(
     table: Any, hook: Any, prepend: bool = False, flags: tuple[tuple[Any, bool], ...] = ()
-) -> HookHandle:
+) -> RemovableHandle:
     """Enter `hook` into `table`, and its number into the tables of the flags that are set."""
     extras = tuple([extra for extra, _ in flags])
-    handle = HookHandle(table, extras)
+    handle = RemovableHandle(table, extra_dict=extras)
     while handle.id in table:
-        handle = HookHandle(table, extras)
+        handle = RemovableHandle(table, extra_dict=extras)
     for extra, wanted in flags:
         if wanted:
             extra[handle.id] = True
@@ -47,8 +31,11 @@ def enter_hook(
     return handle
 
 
-class WrappedHook:
+class _WrappedHook:
     """A hook with its module held weakly and passed first, if it wants it."""
+
+    # Pickles of whole modules name PyTorch's home of it.
+    __module__ = "thunk.nn.modules.module"
 
     def __init__(self, hook: Any, module: Any = None) -> None:
         self.hook = hook
@@ -123,29 +110,29 @@ def replaced(hooks: OrderedDict[int, Any], module: Any, name: str, value: Any) -
     return value
 
 
-def register_module_buffer_registration_hook(hook: Any) -> HookHandle:
+def register_module_buffer_registration_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, name, buffer)` for every buffer registered; a result replaces it."""
     return enter_hook(everywhere.buffer, hook)
 
 
-def register_module_module_registration_hook(hook: Any) -> HookHandle:
+def register_module_module_registration_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, name, submodule)` for every submodule registered."""
     return enter_hook(everywhere.module, hook)
 
 
-def register_module_parameter_registration_hook(hook: Any) -> HookHandle:
+def register_module_parameter_registration_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, name, parameter)` for every parameter registered."""
     return enter_hook(everywhere.parameter, hook)
 
 
-def register_module_forward_pre_hook(hook: Any) -> HookHandle:
+def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, args)` before every module's forward."""
     return enter_hook(everywhere.forward_pre, hook)
 
 
 def register_module_forward_hook(
     hook: Any, *, with_kwargs: bool = False, always_call: bool = False
-) -> HookHandle:
+) -> RemovableHandle:
     """Call `hook(module, args, output)` after every module's forward."""
     flags = ((everywhere.forward_kwargs, with_kwargs), (everywhere.forward_always, always_call))
     return enter_hook(everywhere.forward, hook, flags=flags)
@@ -157,7 +144,7 @@ _MIXED = (
 )
 
 
-def register_module_backward_hook(hook: Any) -> HookHandle:
+def register_module_backward_hook(hook: Any) -> RemovableHandle:
     """The older form of `register_module_full_backward_hook`; sees the last operation only."""
     if everywhere.full_backward is True:
         raise RuntimeError(_MIXED)
@@ -165,12 +152,12 @@ def register_module_backward_hook(hook: Any) -> HookHandle:
     return enter_hook(everywhere.backward, hook)
 
 
-def register_module_full_backward_pre_hook(hook: Any) -> HookHandle:
+def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, grad_output)` when the gradients of any module's outputs are known."""
     return enter_hook(everywhere.backward_pre, hook)
 
 
-def register_module_full_backward_hook(hook: Any) -> HookHandle:
+def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` when any module's input gradients are known."""
     if everywhere.full_backward is False:
         raise RuntimeError(_MIXED)

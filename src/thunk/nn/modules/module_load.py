@@ -10,9 +10,10 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
+from thunk.autograd.node import RemovableHandle
 from thunk.dispatch.state import no_grad_recording
 from thunk.nn.modules.module_base import ModuleBase
-from thunk.nn.modules.module_hooks import HookHandle, WrappedHook, enter_hook
+from thunk.nn.modules.module_hooks import _WrappedHook, enter_hook
 from thunk.nn.modules.module_save import EXTRA_STATE
 from thunk.nn.parameter import Parameter, is_lazy
 from thunk.types.tensor_base import TensorBase
@@ -126,18 +127,18 @@ class Loading(ModuleBase):
                 strange.append(key)
         return strange
 
-    def register_load_state_dict_pre_hook(self, hook: Any) -> HookHandle:
+    def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)`
         before the module's own tensors are loaded."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(
         self, hook: Any, with_module: bool = False
-    ) -> HookHandle:
-        wrapped = WrappedHook(hook, self if with_module else None)
+    ) -> RemovableHandle:
+        wrapped = _WrappedHook(hook, self if with_module else None)
         return enter_hook(self._load_state_dict_pre_hooks, wrapped)
 
-    def register_load_state_dict_post_hook(self, hook: Any) -> HookHandle:
+    def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` afterwards; it changes the keys in place."""
         return enter_hook(self._load_state_dict_post_hooks, hook)
 

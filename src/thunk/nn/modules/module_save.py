@@ -10,8 +10,9 @@ import warnings
 from collections import OrderedDict
 from typing import Any
 
+from thunk.autograd.node import RemovableHandle
 from thunk.nn.modules.module_base import ModuleBase
-from thunk.nn.modules.module_hooks import HookHandle, enter_hook
+from thunk.nn.modules.module_hooks import enter_hook
 
 EXTRA_STATE = "_extra_state"
 
@@ -76,16 +77,16 @@ class Saving(ModuleBase):
         if type(self).get_extra_state is not Saving.get_extra_state:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
-    def register_state_dict_pre_hook(self, hook: Any) -> HookHandle:
+    def register_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the module's tensors are listed."""
         return enter_hook(self._state_dict_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook: Any) -> HookHandle:
+    def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, metadata)` afterwards; it changes it in place."""
         hook._from_public_api = True
         return enter_hook(self._state_dict_hooks, hook)
 
-    def _register_state_dict_hook(self, hook: Any) -> HookHandle:
+    def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously "

@@ -151,7 +151,7 @@ class HookTable(_Owned, OrderedDict[int, Any]):
             refresh_hooked(module)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return HookTable, (), None, None, iter(self.items())
+        return OrderedDict, (), None, None, iter(self.items())
 
 
 def _shown(module: Any, name: str) -> Any:
@@ -225,7 +225,11 @@ class Table:
 
     def _adopt(self, module: Any, table: Any) -> Any:
         """Make `table` the module's own; what was no member so far becomes an attribute."""
-        owned: Any = table if isinstance(table, self._kind) else self._kind(table)
+        owned: Any = table
+        if not isinstance(table, self._kind):
+            owned = self._kind(table)
+            if isinstance(table, OrderedDict):
+                table.continued_by = owned  # type: ignore[attr-defined]  # for handles of its hooks
         owned.add_owner(module)
         module.__dict__[self._name] = owned
         if self._kind is Members:
