@@ -69,12 +69,15 @@ def test_the_way_follows_the_layout() -> None:
         return layout.transposed() if transposed else layout
 
     def way(left: Layout, right: Layout) -> Way:
-        return way_of(matmul(left, right, square(right.shape[-1])))
+        out = plain((left.shape[0], right.shape[1]), float32)
+        return way_of(matmul(left, right, out))
 
     with config.override(blas="own"):
         assert way(square(64), square(64)) is Way.SPREAD
         assert way(square(64, True), square(64)) is Way.SPREAD
-        assert way(square(64), square(64, True)) is Way.DOT
+        assert way(square(64), square(64, True)) is Way.PACKED
+        assert way(plain((16, 64), float32), square(64, True)) is Way.DOT
+        assert way(plain((1, 800), float32), square(800, True)) is Way.DOT
         assert way(square(64, True), square(64, True)) is Way.PACKED
         assert way(square(800), square(800)) is Way.PACKED
     with config.override(blas="numpy"):

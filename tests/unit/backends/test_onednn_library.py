@@ -125,6 +125,16 @@ def test_no_handle_outlives_its_object() -> None:
     assert +live == before
 
 
+def test_one_call_serves_equal_specs() -> None:
+    """Layers of one size share a primitive; each use is bound on its own."""
+    first, second = build(training_convolution()), build(training_convolution())
+    assert first is second
+    uses = first.bind(), second.bind()
+    assert uses[0].context != uses[1].context
+    with config.override(onednn=False):
+        assert build(training_convolution()) is not first
+
+
 def test_addresses_are_set_only_when_they_move() -> None:
     """The context holds each operand's address between runs."""
     call = build(matmul(plain((2, 2), float32), plain((2, 2), float32), plain((2, 2), float32)))

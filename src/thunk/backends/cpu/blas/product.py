@@ -57,7 +57,7 @@ def way_of(spec: Matmul) -> Way:
     inner_dense = left[-1] == 1 and right[-2] == 1
     rows, size = spec.out.shape[-2], spec.right.dtype.itemsize
     bytes_of_right = math.prod(spec.right.shape[-2:]) * size
-    if inner_dense and (rows < 8 or bytes_of_right <= RESIDENT_BYTES):
+    if inner_dense and (rows < 8 or spec.inner >= 4 * rows):
         return Way.DOT
     if spec.inner == 0:
         return Way.SPREAD  # the right matrix is not read

@@ -7,29 +7,43 @@ own for it, or is not there, own kernels and BLAS serve it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from thunk.backends.cpu.blas.call import OwnCall
 from thunk.backends.cpu.blas.product import Product, is_direct, way_of
 from thunk.backends.cpu.calls.call import LibraryCall
+from thunk.backends.cpu.calls.pool import is_forked
 from thunk.backends.cpu.calls.specs import CallSpec, Convolution, Matmul, Reorder
 from thunk.backends.cpu.llvm.gemm import Way
 from thunk.backends.cpu.onednn.api import LibraryError
 from thunk.backends.cpu.onednn.call import OneDnnCall
 from thunk.backends.cpu.onednn.codes import DATA_TYPES
 from thunk.backends.cpu.onednn.find import status
+from thunk.base.config import config
 from thunk.types.dtype import dtype
 
 SLOW: Final = ("ref", "gemm:ref")  # the library's own names for code that is only correct
 SERIAL_FLOPS: Final = 1 << 19  # with less work a fork costs more than it saves
 SERIAL_BYTES: Final = 1 << 18
 SMALL_FLOPS: Final = 1 << 20  # with less work own kernels are ahead of the library's overhead
+TINY_FLOPS: Final = 1 << 14
 FEW_ROWS: Final = 4  # as in the products of a decoder that makes one word at a time
-CACHED_BYTES: Final = 1 << 21
+
+
+_built: Final[WeakValueDictionary[tuple[Any, ...], LibraryCall]] = WeakValueDictionary()
 
 
 def build(spec: CallSpec) -> LibraryCall:
-    """The call that serves `spec`."""
+    """The call that serves `spec`; while one lives, the same."""
+    key = (spec, config.onednn, config.blas, is_forked())
+    found = _built.get(key)
+    if found is None:
+        found = _built[key] = _build(spec)
+    return found
+
+
+def _build(spec: CallSpec) -> LibraryCall:
     spec = replace(spec, threads=_useful_threads(spec))
     if isinstance(spec, Matmul) and _own_is_faster(spec):
         return Product(spec)
@@ -55,9 +69,9 @@ def _own_is_faster(spec: Matmul) -> bool:
     if not is_direct(spec):
         return False
     way, rows = way_of(spec), spec.out.shape[-2]
-    if rows <= FEW_ROWS:
-        return way is Way.DOT or (way is Way.SPREAD and spec.right.nbytes <= CACHED_BYTES)
-    return way is Way.SPREAD and spec.flops <= SMALL_FLOPS
+    if way is Way.DOT:
+        return rows <= FEW_ROWS or spec.flops <= TINY_FLOPS
+    return way is Way.SPREAD and (rows == 1 or spec.flops <= SMALL_FLOPS)
 
 
 def _element_type(spec: CallSpec) -> dtype:

@@ -30,7 +30,7 @@ from thunk.backends.cpu.llvm.gemm_tile import (
     spread_tile,
 )
 
-ROWS: Final = (6, 2, 1)
+ROWS: Final = (6, 1)
 PANEL_INNER: Final = 256
 PANEL_ROWS: Final = 480
 
@@ -92,7 +92,7 @@ class Widths:
 
 def widths(size: int) -> Widths:
     """For elements of `size` bytes on this machine."""
-    vectors = (4, 2, 1) if vector_registers() == 32 and vector_bytes() == 64 else (2, 1)
+    vectors = (4, 1) if vector_registers() == 32 and vector_bytes() == 64 else (2, 1)
     return Widths(vector_bytes() // size, vectors)
 
 
