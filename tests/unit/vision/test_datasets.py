@@ -178,9 +178,7 @@ def write_cifar(root: Path, monkeypatch: pytest.MonkeyPatch, protocol: int = 2) 
     for name, entry in entries.items():
         (folder / name).write_bytes(pickle.dumps(entry, protocol))
         sums[name] = hashlib.md5((folder / name).read_bytes()).hexdigest()
-    monkeypatch.setattr(
-        datasets.CIFAR10, "train_list", (("data_batch_1", sums["data_batch_1"]),)
-    )
+    monkeypatch.setattr(datasets.CIFAR10, "train_list", (("data_batch_1", sums["data_batch_1"]),))
     monkeypatch.setattr(datasets.CIFAR10, "test_list", (("test_batch", sums["test_batch"]),))
     meta = {**datasets.CIFAR10.meta, "md5": sums["batches.meta"]}
     monkeypatch.setattr(datasets.CIFAR10, "meta", meta)

@@ -226,9 +226,7 @@ def test_combinations() -> None:
 
 def test_chance_is_about_right() -> None:
     thunk.manual_seed(0)
-    flips = sum(
-        int(T.RandomHorizontalFlip(0.25)(COUNTING)[0, 0] == 3) for _ in range(2000)
-    )
+    flips = sum(int(T.RandomHorizontalFlip(0.25)(COUNTING)[0, 0] == 3) for _ in range(2000))
     assert 430 < flips < 570
     tops = [T.RandomCrop.get_params(thunk.zeros(1, 5, 5), (3, 5))[0] for _ in range(300)]
     assert set(tops) == {0, 1, 2}
