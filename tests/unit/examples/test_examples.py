@@ -84,7 +84,7 @@ def test_char_lstm(example: Any) -> None:
 
 def test_vae(example: Any, tmp_path: Path) -> None:
     picture = tmp_path / "new.png"
-    options = f"--epochs 2 --samples 256 --batch-size 32 --hidden 32 --picture {picture}"
+    options = f"--epochs 4 --samples 192 --batch-size 16 --hidden 32 --picture {picture}"
     losses = example("vae").main(options.split())
     assert losses[-1] < losses[0] - 50
     assert picture.read_bytes().startswith(b"\x89PNG")
