@@ -145,7 +145,11 @@ def parameter_dict(lib: Any, log: Log) -> None:
     log(len(module), list(module.state_dict()))
 
 
-SCENARIOS = [sequential, module_list, module_dict, parameter_list, parameter_dict]
+def container(lib: Any, log: Log) -> None:
+    log(lib.nn.Container(a=lib.nn.Identity(), b=None))
+
+
+SCENARIOS = [container, sequential, module_list, module_dict, parameter_list, parameter_dict]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.__name__)

@@ -40,6 +40,10 @@ class Tree(ModuleBase):
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """The parameters of this module and, if `recurse`, of those below."""
+        found: list[Any] = []
+        if recurse and _gathered(self, found, set()):
+            yield from found
+            return
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
@@ -183,3 +187,29 @@ class Tree(ModuleBase):
             else:
                 gradient.requires_grad_(False)
             gradient.zero_()
+
+
+def _gathered(module: Any, found: list[Any], seen: set[int]) -> bool:
+    """Append the parameters at and below `module`, without names: a step may ask for them.
+
+    False if some class has an iteration of its own, which then must be followed instead.
+    """
+    cls = type(module)
+    plain = (
+        cls.named_parameters is Tree.named_parameters
+        and cls.named_modules is Tree.named_modules
+        and cls._named_members is Tree._named_members
+    )
+    attributes = module.__dict__
+    if not plain or "_modules" not in attributes:
+        return False
+    for parameter in attributes["_parameters"].values():
+        if parameter is not None and id(parameter) not in seen:
+            seen.add(id(parameter))
+            found.append(parameter)
+    for child in attributes["_modules"].values():
+        if child is not None and id(child) not in seen:
+            seen.add(id(child))
+            if not _gathered(child, found, seen):
+                return False
+    return True
