@@ -27,7 +27,12 @@ _STORAGES = {
 _STORAGE_NAMES = {element: name for name, element in _STORAGES.items()}
 
 _ROOTS = {"torch": "thunk", "torchvision": "thunk.vision"}
-_MOVED = {"torch.tensor": "torch._tensor"}  # PyTorch's own move, of 2021
+_MOVED = {
+    "torch.tensor": "torch._tensor",  # PyTorch's own move, of 2021
+    "torch._C._nn": "torch.nn.functional",  # functions that are written in C++ there
+    "torch._C._special": "torch.special",
+    "torch._C._VariableFunctions": "torch",
+}
 
 
 class GlobalName:

@@ -10,6 +10,9 @@ from thunk.nn.modules.module import Module
 from thunk.nn.parameter import Parameter
 from thunk.ops.registry import t
 
+# The output projection of attention has a class of its own, which PyTorch does not offer either.
+__all__ = ["Bilinear", "Identity", "Linear"]
+
 
 class Identity(Module):
     """Hands its input out; takes any arguments, so that it can stand in for other modules."""

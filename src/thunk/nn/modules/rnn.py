@@ -162,6 +162,12 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With the lists that PyTorch keeps beside the weights, for files that it can load."""
+        state = super().__getstate__()
+        names = self._flat_weights_names
+        return {**state, "_flat_weights_names": names, "_flat_weights": self._flat_weights}
+
     def __setstate__(self, saved: dict[str, Any]) -> None:
         kept = {name: value for name, value in saved.items() if name not in _DERIVED}
         super().__setstate__({"proj_size": 0, **kept})
