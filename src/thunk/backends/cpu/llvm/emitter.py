@@ -26,6 +26,7 @@ from thunk.compiler.access import Access
 from thunk.compiler.expression import READING, Expression
 from thunk.compiler.loops import Loops, Pass, Reduction, Scatter
 
+_WEIGHTS = {"math": 30, "div": 4, "sqrt": 4, "const": 0, "number": 0}
 UNROLL = 4  # accumulators of a row
 BLOCKED = 128  # iterations whose sums are kept apart from those of others, for accuracy
 
@@ -139,20 +140,35 @@ class Emitter:
             low, high = I64(0), size
         self._hoist(self._roots(), scope, {vector})
 
+        group = self._side_by_side()
+        step = self.width * group
+
         def body(start: ir.Value, carried: Carried) -> Carried:
-            self._point([Lane(start, None)], scope.inner(), self.loops.passes[0])
+            lanes = [Lane(start, None)]
+            for index in range(1, group):
+                lanes.append(Lane(builder.add(start, I64(index * self.width)), None))
+            self._point(lanes, scope.inner(), self.loops.passes[0])
             return []
 
-        even = not shape.open_length and self.loops.sizes[vector] % self.width == 0
-        if even:
-            self._count(low, high, self.width, [], body)
+        def rest(start: ir.Value, carried: Carried) -> Carried:
+            mask = self.vectors.mask(builder.sub(high, start))
+            self._point([Lane(start, mask)], scope.inner(), self.loops.passes[0])
+            return []
+
+        if not shape.open_length and self.loops.sizes[vector] % step == 0:
+            self._count(low, high, step, [], body)
             return
-        steps = builder.sdiv(builder.sub(high, low), I64(self.width))
-        middle = builder.add(low, builder.mul(steps, I64(self.width)))
-        self._count(low, middle, self.width, [], body, sure=False)
-        with builder.if_then(builder.icmp_signed("<", middle, high)):
-            mask = self.vectors.mask(builder.sub(high, middle))
-            self._point([Lane(middle, mask)], scope.inner(), self.loops.passes[0])
+        whole = builder.udiv(builder.sub(high, low), I64(step))
+        middle = builder.add(low, builder.mul(whole, I64(step)))
+        self._count(low, middle, step, [], body, sure=False)
+        self._count(middle, high, self.width, [], rest, sure=False)
+
+    def _side_by_side(self) -> int:
+        """Vectors that are computed at once, so that long chains of dependent steps overlap."""
+        dear = sum(_WEIGHTS.get(term.op, 1) for term in terms_of(self.loops))
+        vectors = 1 if dear < 50 else 4 if dear < 250 else 3
+        length = self.loops.sizes[self.loops.vector]
+        return vectors if length >= vectors * self.width or self.shape.open_length else 1
 
     def _columns(self, vector: int, block: Any, scope: Scope) -> None:
         """Lanes along a parallel loop, others reduced: some vectors side by side."""
@@ -329,12 +345,9 @@ class Emitter:
         self, lanes: list[Lane], scope: Scope, each: Pass, carried: Carried | None = None
     ) -> Carried:
         """Values of one point in each lane group, then the stores, then the reductions."""
-        results: list[list[ir.Value]] = []
-        for index, lane in enumerate(lanes):
-            results.append(
-                [scope.value(value, lane, index) for _, value in each.stores]
-                + [scope.value(reduction.value, lane, index) for reduction in each.reductions]
-            )
+        roots = [value for _, value in each.stores]
+        roots += [reduction.value for reduction in each.reductions]
+        results = scope.values(roots, lanes)
         for index, lane in enumerate(lanes):
             for position, (access, _) in enumerate(each.stores):
                 scope.store(access, results[index][position], lane)

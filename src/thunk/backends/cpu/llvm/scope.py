@@ -160,6 +160,32 @@ class Scope:
         assert found is not None
         return found
 
+    def values(self, roots: list[Expression], lanes: list[Lane]) -> list[list[ir.Value]]:
+        """Every root in every lane group, written side by side: neighbours do not wait."""
+        if len(lanes) > 1:
+            for term in self._order(roots):
+                for index, lane in enumerate(lanes):
+                    self.value(term, lane, index)
+        return [
+            [self.value(root, lane, index) for root in roots] for index, lane in enumerate(lanes)
+        ]
+
+    def _order(self, roots: list[Expression]) -> list[Expression]:
+        """Terms that are not known yet, operands first."""
+        order: list[Expression] = []
+        seen: set[Expression] = set()
+        for root in roots:
+            stack = [(root, False)]
+            while stack:
+                term, finished = stack.pop()
+                if finished:
+                    order.append(term)
+                elif term not in seen and self._find(term, 0) is None:
+                    seen.add(term)
+                    stack.append((term, True))
+                    stack += [(each, False) for each in reversed(term.args)]
+        return order
+
     def _slot(self, term: Expression, index: int) -> tuple[Expression, int]:
         """Terms that do not move along the lanes are shared by all groups."""
         return (term, index) if self.loops.vector in self.moves(term) else (term, 0)
