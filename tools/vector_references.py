@@ -202,8 +202,10 @@ def ulps(result: Array, exact: Array, least: float) -> Array:
     with numpy.errstate(all="ignore"):
         rounded = exact.astype(dtype)
         finite = numpy.where(numpy.isfinite(rounded), abs(rounded), 1)
-        bounded = numpy.clip(finite, least, numpy.finfo(dtype).max / 2).astype(dtype)
-        error = (abs(result - exact) / numpy.spacing(bounded)).astype(numpy.float64)
+        bounded = numpy.maximum(finite, least).astype(dtype)
+        # Half of it, because the largest number has no successor to measure to.
+        unit = numpy.spacing(bounded / 2).astype(Long) * 2
+        error = (abs(result - exact) / unit).astype(numpy.float64)
         infinite = numpy.isinf(rounded) | numpy.isinf(result)
         border = infinite & (abs(exact) > numpy.finfo(dtype).max * (1 - 1e-6))
         border &= abs(exact) < numpy.finfo(dtype).max * (1 + 1e-6)

@@ -26,11 +26,12 @@ SLOW = {"erf", "erfc", "erfinv", "sinc", "gelu", "special_ndtr", "lgamma", "diga
 
 # Units in the last place; 2 where nothing is said. A few float64 results multiply three numbers.
 WORST = {
-    (numpy.float32, "xlogy"): 2.5, (numpy.float32, "special_xlog1py"): 2.5,
+    (numpy.float32, "xlogy"): 2.5,
     (numpy.float32, "elu"): 2.5, (numpy.float32, "special_ndtr"): 3.0,
-    (numpy.float32, "gelu"): 3.0, (numpy.float64, "gelu"): 4.0, (numpy.float64, "mish"): 4.0,
+    (numpy.float32, "gelu"): 3.5, (numpy.float64, "gelu"): 4.0, (numpy.float64, "mish"): 4.0,
     (numpy.float64, "sinh"): 2.5, (numpy.float64, "erfc"): 3.0,
-    (numpy.float64, "special_ndtr"): 4.0, (numpy.float64, "sinc"): 2.5,
+    (numpy.float64, "special_ndtr"): 4.0, (numpy.float64, "sinc"): 3.0,
+    (numpy.float64, "special_xlog1py"): 2.5,
 }  # fmt: skip
 # Where a result is a difference that cancels, the error is one of numbers of this size.
 SIZE = {

@@ -149,6 +149,7 @@ def xlogy(x: Lanes, y: Lanes) -> Lanes:
 
 
 @vector_function("special_xlog1py")
+@in_double
 def xlog1py(x: Lanes, y: Lanes) -> Lanes:
     return _unless_zero(x, y, log1p(y))
 

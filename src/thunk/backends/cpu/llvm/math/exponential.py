@@ -21,7 +21,7 @@ from thunk.backends.cpu.llvm.math.lanes import (
     multiply_add,
     polynomial,
 )
-from thunk.backends.cpu.llvm.math.registry import vector_function
+from thunk.backends.cpu.llvm.math.registry import in_double, vector_function
 from thunk.backends.cpu.llvm.math.scaling import constant_for, power_of_two, scaled
 
 _LOG2_E = 1.4426950408889634
@@ -125,6 +125,7 @@ def tanh(x: Lanes) -> Lanes:
 
 
 @vector_function("sinh")
+@in_double
 def sinh(x: Lanes) -> Lanes:
     form = x.format
     size = at_most(abs(x), constant_for(form, 89.7, 710.7))
