@@ -126,6 +126,15 @@ def parameters_themselves(lib: Any, log: Log) -> None:
 
     special = Special(lib.ones(2))
     log(special, type(special).__name__, isinstance(special, nn.Parameter))
+
+    class Own(lib.Tensor):
+        pass
+
+    own = nn.Parameter(lib.ones(2).as_subclass(Own))
+    log(type(own).__name__, isinstance(own, nn.Parameter), own.requires_grad, own.is_leaf)
+    module = nn.Linear(2, 2)
+    module.bias = own
+    log(module.bias is own, [name for name, _ in module.named_parameters()])
     marked = lib.ones(2)
     marked._is_param = True
     log(isinstance(marked, nn.Parameter), isinstance(marked, Special))

@@ -55,12 +55,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         source = t.empty((0,)) if data is None else data
         if type(source) is Tensor or isinstance(source, Parameter) or cls is not Parameter:
             return Tensor._make_subclass(cls, source, requires_grad)
-        marked = source.detach().requires_grad_(requires_grad)
+        marked = source.detach()
         if type(marked) is not type(source):
-            raise RuntimeError(
-                f"Parameter: expected {type(source).__name__}.detach() to return a tensor of the "
-                f"same type, got {type(marked).__name__}; override detach accordingly"
-            )
+            marked = marked.as_subclass(type(source))
+        marked.requires_grad_(requires_grad)
         marked._is_param = True
         return marked
 

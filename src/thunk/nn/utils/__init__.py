@@ -1,6 +1,6 @@
 """What is done to modules and parameters besides training them."""
 
-from thunk.nn.utils import parametrizations, parametrize, rnn, stateless
+from thunk.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 from thunk.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -27,7 +27,7 @@ __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
     "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format",
     "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights",
-    "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize",
+    "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "prune",
     "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless",
     "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
