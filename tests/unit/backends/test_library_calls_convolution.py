@@ -9,6 +9,7 @@ from library_calls import rounded, run
 from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import Layout, free, plain, split_groups
 from thunk.backends.cpu.calls.specs import Accumulate, Convolution, Direction, Relu
+from thunk.backends.cpu.onednn.reordered import ReorderedCall
 from thunk.backends.reference.conv import Fields, correlate, filter_gradient, spread
 from thunk.base.config import config
 from thunk.ops.conv.geometry import Windows
@@ -240,3 +241,43 @@ def test_a_convolution_that_does_not_fit_is_refused() -> None:
         Convolution(**{**good, "groups": 2})
     with pytest.raises(RuntimeError, match=r"convolution: expected no bias"):
         Convolution(**{**good, "direction": "image", "bias": plain((32,), float32)})
+
+
+def large(kind: str, direction: Direction) -> Convolution:
+    """A layer with enough work for each byte."""
+    def layout(*shape: int) -> Layout:
+        _, channels, height, width = shape
+        last = (height * width * channels, 1, width * channels, channels)
+        return plain(shape, float32, last if kind == "channels last" else None)
+
+    return Convolution(
+        direction, layout(8, 32, 14, 14), plain((48, 32, 3, 3), float32), layout(8, 48, 14, 14),
+        None, (1, 1), (1, 1), (1, 1), (1, 1), threads=2,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("kind", "reorders"), [("channels first", 3), ("channels last", 1)])
+def test_slow_layouts_are_reordered(
+    kind: str, reorders: int, direction: Direction, provider: str
+) -> None:
+    """Inside the call, which keeps the layouts that it was asked for."""
+    spec = large(kind, direction)
+    call = build(spec)
+    if provider == "oneDNN":
+        assert isinstance(call, ReorderedCall) and call.reorders == reorders
+        assert f"with {reorders} reorders" in str(call)
+    assert [call.layout(name) for name in ("image", "weight", "result")] == [
+        spec.image, spec.weight, spec.result,
+    ]  # fmt: skip
+    case = Case((8, 32, 14, 14), (48, 32, 3, 3), before=1)
+    name = {"forward": "result"}.get(direction, direction)
+    assert difference(run(call, **case.values)[name], case.wanted(direction)) < 5e-6
+
+
+def test_reorders_that_cost_more_than_they_save_are_not_made(provider: str) -> None:
+    """An image of one channel: most of the time goes into writing the result."""
+    spec = CASES["one channel"].spec("forward", False)
+    assert not isinstance(build(spec), ReorderedCall)
+    with pytest.raises(ValueError, match="reordered: expected plain layouts and no sums"):
+        ReorderedCall(Convolution(**{**fields(spec), "post": (Accumulate(),)}))

@@ -20,10 +20,14 @@ from thunk.backends.cpu.onednn.api import LibraryError
 from thunk.backends.cpu.onednn.call import OneDnnCall
 from thunk.backends.cpu.onednn.codes import DATA_TYPES
 from thunk.backends.cpu.onednn.find import status
+from thunk.backends.cpu.onednn.reordered import ReorderedCall, can_reorder
 from thunk.base.config import config
 from thunk.types.dtype import dtype
 
 SLOW: Final = ("ref", "gemm:ref")  # the library's own names for code that is only correct
+SLOWER: Final = (*SLOW, "x64:gemm", "gemm")  # half as fast as in the library's own layouts
+WORTH_REORDERS: Final = {True: 5, False: 14}  # flops a byte that is moved; True: instead of columns
+FEW_CHANNELS: Final = 8  # gradients of images with so few waste most of a block
 SERIAL_FLOPS: Final = 1 << 19  # with less work a fork costs more than it saves
 SERIAL_BYTES: Final = 1 << 18
 SMALL_FLOPS: Final = 1 << 20  # with less work own kernels are ahead of the library's overhead
@@ -49,13 +53,29 @@ def _build(spec: CallSpec) -> LibraryCall:
         return Product(spec)
     if not status().found or _element_type(spec) not in DATA_TYPES or _is_empty(spec):
         return OwnCall(spec)
+    call: LibraryCall | None
     try:
         call = OneDnnCall(spec)
     except LibraryError:
-        return OwnCall(spec)
-    if call.implementation.startswith(SLOW) and not isinstance(spec, Reorder):
+        call = None
+    if isinstance(spec, Convolution) and (call is None or call.implementation.startswith(SLOWER)):
+        call = _reordered(spec, call is None or call.implementation.startswith(SLOW)) or call
+    if call is None or (call.implementation.startswith(SLOW) and not isinstance(spec, Reorder)):
         return OwnCall(spec)
     return call
+
+
+def _reordered(spec: Convolution, instead_of_columns: bool) -> LibraryCall | None:
+    """The convolution in better layouts, if that is worth the reorders."""
+    few = spec.direction == "image" and spec.split_shape[2] < FEW_CHANNELS
+    if few or not can_reorder(spec):
+        return None
+    try:
+        call = ReorderedCall(spec)
+    except LibraryError:
+        return None
+    worth = call.flops_of_moved_byte >= WORTH_REORDERS[instead_of_columns]
+    return call if worth and not call.implementation.startswith(SLOWER) else None
 
 
 def _useful_threads(spec: CallSpec) -> int:
