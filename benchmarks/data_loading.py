@@ -11,6 +11,7 @@ import torch.utils.data
 
 import thunk
 import thunk.utils.data
+from thunk.vision import datasets, transforms
 
 ROWS = 4096
 BATCH = 64
@@ -30,6 +31,32 @@ class Samples:
         return self.images[index], self.labels[index]
 
 
+class TorchDigits:
+    """The bundled digits in torch, by the tensor calls that torchvision's transforms make."""
+
+    def __init__(self) -> None:
+        digits = datasets.bundled_digits()
+        self.data = torch.from_numpy(digits.data.numpy())
+        self.targets = torch.from_numpy(digits.targets.numpy())
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> Any:
+        image = self.data[index].numpy()[:, :, None]
+        image = torch.from_numpy(image.transpose((2, 0, 1))).contiguous()
+        image = image.to(torch.float32).div(255).clone()
+        mean, std = (torch.as_tensor((x,)).view(-1, 1, 1) for x in (0.1307, 0.3081))
+        return image.sub_(mean).div_(std), int(self.targets[index])
+
+
+def digits_of(framework: Any) -> Any:
+    if framework is torch:
+        return TorchDigits()
+    steps = [transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))]
+    return datasets.bundled_digits(True, transforms.Compose(steps))
+
+
 def rows(framework: Any, shape: tuple[int, ...], count: int = ROWS) -> Any:
     data = framework.utils.data
     return data.TensorDataset(framework.rand(count, *shape), framework.arange(count))
@@ -39,10 +66,11 @@ def passes(framework: Any) -> dict[str, tuple[int, Any]]:
     """By name: how many samples a pass has, and a function that makes one pass."""
     loader = framework.utils.data.DataLoader
     digits, photos = rows(framework, (1, 28, 28)), rows(framework, (3, 128, 128), 256)
-    samples = Samples(framework)
+    samples, pictures = Samples(framework), digits_of(framework)
     loaders = {
         "tensors": loader(digits, BATCH),
         "tensors, shuffled": loader(digits, BATCH, shuffle=True),
+        "digits, transformed": loader(pictures, BATCH, shuffle=True),
         "single samples": loader(samples, BATCH, shuffle=True),
         "tensors, 2 workers": loader(digits, BATCH, num_workers=2, persistent_workers=True),
         "samples, 2 workers": loader(samples, BATCH, num_workers=2, persistent_workers=True),

@@ -15,7 +15,6 @@ LEFT_OUT_PREFIXES = {
     "torch.jit.": "TorchScript",
     "torch.nn": "modules and initialisers",
     "torch.optim": "optimizers",
-    "torch.utils.": "data loading",
     "torch.distributions": "distributions",
     "torch.backends.": "other back ends",
     "torch.compile": "capture",

@@ -9,7 +9,15 @@ from __future__ import annotations
 import numpy
 
 from thunk.runtime import random
+from thunk.types.dtype import float32
 from thunk.types.promotion import get_default_dtype
+
+_SINGLE_BITS = 0xFFFFFF
+_LARGEST_SHORT_RANGE = 2**32
+
+
+def _word() -> int:
+    return int(random.default_generator.draw32(1)[0])
 
 
 def uniform(low: float, high: float) -> float:
@@ -18,15 +26,31 @@ def uniform(low: float, high: float) -> float:
     return float(random.uniform(random.default_generator, (1,), element, low, high)[0])
 
 
+def _fraction() -> float:
+    """`torch.rand(1).item()`."""
+    if get_default_dtype() is float32:
+        return (_word() & _SINGLE_BITS) * 2.0**-24
+    return uniform(0.0, 1.0)
+
+
+def _rounded(probability: float) -> float:
+    return float(numpy.asarray(probability, get_default_dtype().numpy))
+
+
 def coin(probability: float) -> bool:
     """`torch.rand(1) < probability`."""
-    element = get_default_dtype().numpy
-    drawn = random.uniform(random.default_generator, (1,), element)[0]
-    return bool(drawn < numpy.asarray(probability, element))
+    return _fraction() < _rounded(probability)
+
+
+def at_most(probability: float) -> bool:
+    """`not probability < torch.rand(1)`."""
+    return _fraction() <= _rounded(probability)
 
 
 def integer(low: int, high: int) -> int:
     """`torch.randint(low, high, (1,)).item()`."""
+    if 0 < high - low < _LARGEST_SHORT_RANGE:
+        return low + _word() % (high - low)
     return int(random.randint(random.default_generator, (1,), numpy.int64, low, high)[0])
 
 
@@ -41,10 +65,3 @@ def log_uniform(low: float, high: float) -> float:
     element = get_default_dtype().numpy
     first, last = numpy.log(numpy.asarray((low, high), element))
     return float(numpy.exp(numpy.asarray(uniform(float(first), float(last)), element)))
-
-
-def at_most(probability: float) -> bool:
-    """`not probability < torch.rand(1)`."""
-    element = get_default_dtype().numpy
-    drawn = random.uniform(random.default_generator, (1,), element)[0]
-    return bool(drawn <= numpy.asarray(probability, element))

@@ -151,17 +151,17 @@ def _per_channel(values: Any, like: Any) -> Any:
 def _check_normal(tensor: Any, std: Any) -> None:
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"normalize: img should be Tensor Image. Got {type(tensor)}")
-    whole: Any = tensor
-    if not whole.is_floating_point():
-        raise TypeError(f"normalize: Input tensor should be a float tensor. Got {whole.dtype}.")
-    if whole.dim() < 3:
+    spec = tensor._spec
+    if not spec.dtype.is_floating_point:
+        raise TypeError(f"normalize: Input tensor should be a float tensor. Got {spec.dtype}.")
+    if len(spec.shape) < 3:
         raise ValueError(
             "normalize: Expected tensor to be a tensor image of size (..., C, H, W). Got "
-            f"tensor.size() = {tuple(whole.size())}"
+            f"tensor.size() = {spec.shape}"
         )
-    if (numpy.asarray(std, whole.dtype.numpy) == 0).any():
+    if not numpy.asarray(std, spec.dtype.numpy).all():
         raise ValueError(
-            f"normalize: std evaluated to zero after conversion to {whole.dtype}, leading to "
+            f"normalize: std evaluated to zero after conversion to {spec.dtype}, leading to "
             "division by zero."
         )
 
@@ -169,8 +169,8 @@ def _check_normal(tensor: Any, std: Any) -> None:
 def normalize(tensor: Any, mean: Any, std: Any, inplace: bool = False) -> Any:
     """`(tensor - mean) / std`, channel by channel."""
     _check_normal(tensor, std)
-    direct = is_plain(tensor) and tensor.is_contiguous() and not inplace
-    if direct and per_channel_numbers(mean, std, tensor.size(-3)):
+    direct = is_plain(tensor) and tensor._spec.is_contiguous() and not inplace
+    if direct and per_channel_numbers(mean, std, tensor._spec.shape[-3]):
         return fresh(normalized(array_from(tensor), mean, std))
     if not inplace:
         tensor = tensor.clone()
