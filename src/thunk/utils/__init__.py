@@ -1,5 +1,5 @@
 """Utilities with PyTorch's names that belong to no other layer."""
 
-from thunk.utils import benchmark, checkpoint, data, dlpack, hooks, model_zoo
+from thunk.utils import benchmark, checkpoint, data, dlpack, hooks, model_zoo, tensorboard
 
-__all__ = ["benchmark", "checkpoint", "data", "dlpack", "hooks", "model_zoo"]
+__all__ = ["benchmark", "checkpoint", "data", "dlpack", "hooks", "model_zoo", "tensorboard"]
