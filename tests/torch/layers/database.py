@@ -12,11 +12,13 @@ from typing import Any
 import torch
 from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 
-from .judge import SEED, Config
+from .judge import Config, seed_torch
 
 # Some entries hold hundreds of configs that differ in combinations of few arguments; the two dtypes
 # take different ones of them.
-MOST = 8
+MOST = 16
+LARGE = ("Transformer", "LSTM", "GRU", "RNN")
+MOST_OF_LARGE = 8
 DTYPES = (torch.float32, torch.float64)
 
 
@@ -29,13 +31,12 @@ def entries() -> dict[str, Any]:
     }
 
 
-def spread(listed: list[Any], dtype: torch.dtype) -> list[Any]:
-    """At most so many elements from everywhere in a list; other ones for each dtype."""
-    if len(listed) <= MOST:
+def spread(listed: list[Any], most: int, begin: int) -> list[Any]:
+    """At most so many elements from everywhere in a list; `begin` 1 gives others than 0."""
+    if len(listed) <= most:
         return listed
-    step = len(listed) / MOST
-    begin = DTYPES.index(dtype) * step / 2
-    return [listed[int(begin + place * step)] for place in range(MOST)]
+    step = len(listed) / most
+    return [listed[int((begin / 2 + place) * step)] for place in range(most)]
 
 
 def as_config(name: str, given: Any) -> Config:
@@ -46,9 +47,11 @@ def as_config(name: str, given: Any) -> Config:
 
 def configs(name: str, dtype: torch.dtype, training: bool) -> list[Config]:
     info = entries()[name]
-    torch.manual_seed(SEED)
+    seed_torch()
     listed = info.module_inputs_func(info, "cpu", dtype, True, training)
-    return [as_config(name, each) for each in spread(listed, dtype)]
+    most = MOST_OF_LARGE if name.startswith(LARGE) else MOST
+    chosen = spread(listed, most, DTYPES.index(dtype))
+    return [as_config(name, each) for each in chosen]
 
 
 def errors(name: str, dtype: torch.dtype) -> list[tuple[Config, bool, type[Exception]]]:
@@ -56,7 +59,7 @@ def errors(name: str, dtype: torch.dtype) -> list[tuple[Config, bool, type[Excep
     info = entries()[name]
     if info.module_error_inputs_func is None:
         return []
-    torch.manual_seed(SEED)
+    seed_torch()
     found = []
     for each in info.module_error_inputs_func(info, "cpu", dtype, True, True):
         when_made = each.error_on is ModuleErrorEnum.CONSTRUCTION_ERROR
