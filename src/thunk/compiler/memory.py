@@ -51,6 +51,7 @@ def plan_memory(
         given = source in schedule.inputs
         plan.sources.append(schedule.inputs.index(source) if given else -1)
         plan.places[buffer] = plan.places[source] if given else (first_output + index, 0)
+        plan.places[source] = plan.places[buffer]
     lifetimes = _lifetimes(schedule, stored, plan, aliases)
     plan.lifetimes = lifetimes
     _place(plan, lifetimes)

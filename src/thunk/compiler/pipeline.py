@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from thunk.compiler.passes.common import share_common
 from thunk.compiler.passes.dead import drop_dead
+from thunk.compiler.passes.products import turn_products
 from thunk.ir.graph import Graph
 
 Pass = Callable[[Graph], Graph]
@@ -17,6 +18,7 @@ Pass = Callable[[Graph], Graph]
 PASSES: list[tuple[str, Pass, str]] = [
     ("dead", drop_dead, "recording keeps what nobody asked for"),
     ("common", share_common, "formulas of gradients repeat what the forward pass computed"),
+    ("products", turn_products, "gradients of weights are products that are read transposed"),
 ]
 
 

@@ -56,17 +56,23 @@ def schedule(graph: Graph, functions: frozenset[str]) -> Schedule:
 
 def _own_output(lower: Lower, value: Value, index: int) -> Buffer:
     """Memory of its own for an output; views, inputs and values given twice are copied."""
-    buffer = lower.buffer(value)
+    buffer, root = lower.buffer(value), value.root
     before = [each.root for each in lower.graph.outputs[:index]]
-    if value.root is value and value.node is not None and value not in before:
-        return buffer
     spec: TensorSpec = value.spec.fresh()
+    if root.node is not None and root not in before and _is_whole(value.spec, root.spec):
+        return buffer
     copy = Buffer(f"out{index}", spec.dtype, spec.numel)
     target = Access(copy, spec.dtype, spec.strides)
     term = lower.load(lower.window(value))
     cut = (False,) * len(spec.shape)
     lower.emit(Statement(spec.shape, cut, target, term, "", "", "output"))
     return copy
+
+
+def _is_whole(spec: TensorSpec, root: TensorSpec) -> bool:
+    """Whether a window shows all of its memory, so that the memory may be given as it is."""
+    dense = spec.offset == 0 and spec.is_non_overlapping_and_dense()
+    return dense and spec.dtype is root.dtype and spec.numel == root.numel
 
 
 def pruned(items: list[Item], needed: set[Buffer]) -> list[Item]:

@@ -29,7 +29,7 @@ class CpuBackend:
         scheduled = schedule(run_passes(graph), frozenset(FUNCTIONS))
         for name, count in scheduled.fallbacks.items():
             self.fallbacks[name] = self.fallbacks.get(name, 0) + count
-        return Program(scheduled, graph.scalars)
+        return Program(scheduled, graph.scalars, donated)
 
     def wait(self) -> None:
         """Runs are over when `run` returns."""

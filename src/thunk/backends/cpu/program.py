@@ -9,15 +9,19 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy
 
+from thunk.backends.cpu.blocks import blocks
 from thunk.backends.cpu.callback import BackCall, StepFailed
 from thunk.backends.cpu.llvm.emitter import emit_kernel
 from thunk.backends.cpu.llvm.jit import loader
 from thunk.backends.cpu.llvm.kernel import Signature, canonical, signature_of
 from thunk.backends.cpu.machine import description, lanes
+from thunk.backends.cpu.pointers import gather
 from thunk.backends.cpu.runner import (
     CALLBACK,
     KERNEL,
@@ -33,6 +37,7 @@ from thunk.compiler.loops import Loops, Planner
 from thunk.compiler.lowering import CallBack, LibraryCall
 from thunk.compiler.memory import FIRST_INPUT, MemoryPlan, plan_memory
 from thunk.compiler.nest import Nest
+from thunk.compiler.reuse import drop_copies_onto_themselves, find_aliases
 from thunk.compiler.schedule import Schedule, spell_schedule
 from thunk.runtime.backend import Number
 from thunk.runtime.storage import Bytes, allocate
@@ -40,10 +45,23 @@ from thunk.runtime.storage import Bytes, allocate
 GRAIN = 16384  # points of one cheap operation below which a fork costs more than it saves
 
 
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """How long one step took, and about how much it moved and computed."""
+
+    name: str
+    lines: list[str]
+    seconds: float
+    nbytes: int
+    flops: int
+
+
 class Program:
     """A compiled graph."""
 
-    def __init__(self, schedule: Schedule, scalars: Sequence[type]) -> None:
+    def __init__(
+        self, schedule: Schedule, scalars: Sequence[type], donated: frozenset[int] = frozenset()
+    ) -> None:
         self.schedule = schedule
         self.scalars = tuple(scalars)
         self.loops: dict[int, Loops] = {}
@@ -54,7 +72,10 @@ class Program:
                 self.loops[number] = planner.plan()
                 stored[number] = planner.stored
         self.stored = stored
-        self.plan: MemoryPlan = plan_memory(schedule, stored, {})
+        aliases = find_aliases(schedule, self.loops, donated)
+        for each in self.loops.values():
+            drop_copies_onto_themselves(each, aliases)
+        self.plan: MemoryPlan = plan_memory(schedule, stored, aliases)
         self.kernels: dict[int, str] = {}
         self._keep: list[Any] = []
         count = len(schedule.steps)
@@ -132,6 +153,9 @@ class Program:
         for number in self.backs:
             self.table[number, 1] = ctypes.cast(self._entry, ctypes.c_void_p).value or 0
         self._count = len(self.schedule.steps)
+        self._first_base = int(self.bases.ctypes.data) + 8 * FIRST_INPUT
+        self._walk_arguments = (self.table.ctypes.data, self._count, self.bases.ctypes.data)
+        self._ticks: int | None = None
         self._runner = runner()
         self._sizes = [each.nbytes for each in self.schedule.outputs]
 
@@ -145,29 +169,52 @@ class Program:
     def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
         """Fill the bases and walk the table."""
         outputs = [
-            allocate(size) if source < 0 else inputs[source]
+            blocks.take(size) if source < 0 else inputs[source]
             for size, source in zip(self._sizes, self.plan.sources, strict=True)
         ]
         arrays = [*self._arrays[:3], *inputs, *outputs]
         self._arrays = arrays
-        for position in range(FIRST_INPUT, len(arrays)):
-            self.bases[position] = arrays[position].ctypes.data
+        gather(arrays[FIRST_INPUT:], self._first_base)
         for position, (kind, number) in enumerate(zip(self.scalars, numbers, strict=True)):
             if kind is float:
                 self.reals[position] = number
             else:
                 self.numbers[position] = _wrapped(number)
         self.status[0] = 0
-        self._walk(None)
+        self._walk(self._ticks)
         del self._arrays[3:]
         if self.status[0]:
             self._fail()
         return outputs
 
+    def profile(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[StepTime]:
+        """Run once and measure every step."""
+        ticks = numpy.zeros(self._count + 1, numpy.int64)
+        self._ticks = ticks.ctypes.data
+        started = perf_counter()
+        self.run(inputs, numbers)
+        seconds = perf_counter() - started
+        self._ticks = None
+        spans = numpy.diff(ticks)
+        scale = seconds / max(int(spans.sum()), 1)
+        return [self._measured(number, float(spans[number]) * scale)
+                for number in range(self._count)]  # fmt: skip
+
+    def _measured(self, number: int, seconds: float) -> StepTime:
+        step = self.schedule.steps[number]
+        if isinstance(step, Nest):
+            signature = signature_of(self.loops[number], lanes())
+            touched = {each.buffer for each in signature.pointers}
+            name, lines, flops = ", ".join(step.names), step.lines, signature.work
+        else:
+            touched = {*step.reads, *step.writes}
+            where = step.where if isinstance(step, LibraryCall) else step.node.where
+            name, lines = step.name, [where]
+            flops = step.flops if isinstance(step, LibraryCall) else 0
+        return StepTime(name, lines, seconds, sum(each.nbytes for each in touched), flops)
+
     def _walk(self, times: Any) -> None:
-        self._runner(
-            self.table.ctypes.data, self._count, self.bases.ctypes.data, threads().address, times
-        )
+        self._runner(*self._walk_arguments, threads().address, times)
 
     def _fail(self) -> None:
         if self._error:

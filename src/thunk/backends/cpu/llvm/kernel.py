@@ -114,7 +114,7 @@ def signature_of(loops: Loops, width: int) -> Signature:
         pointers[pointer_of(access)] = None
     shape = shape_of(loops, width)
     length = loops.sizes[0] if shape.open_length else -1
-    units = prod(shape.outer) * shape.blocks
+    units = prod(shape.outer) * shape.blocks if targets_of(loops) else 0
     work = loops.points * max(1, cost // 6)
     return Signature(tuple(pointers), tuple(numbers), length, units, work)
 
