@@ -16,28 +16,42 @@ from thunk.nn.init_fans import calculate_gain, fan_of, fans
 from thunk.nn.init_truncated import fill_truncated
 from thunk.ops.registry import t
 
+# Code outside PyTorch calls these by their names there, underscores and all.
 _calculate_fan_in_and_fan_out = fans
 _calculate_correct_fan = fan_of
 
 
-def _uniform(tensor: Any, low: float, high: float, generator: Any) -> Any:
+def _no_grad_uniform_(tensor: Any, low: float, high: float, generator: Any) -> Any:
     with no_grad_recording():
         return tensor.uniform_(low, high, generator=generator)
 
 
-def _normal(tensor: Any, mean: float, std: float, generator: Any) -> Any:
+def _no_grad_normal_(tensor: Any, mean: float, std: float, generator: Any) -> Any:
     with no_grad_recording():
         return tensor.normal_(mean, std, generator=generator)
 
 
+def _no_grad_fill_(tensor: Any, val: float) -> Any:
+    with no_grad_recording():
+        return tensor.fill_(val)
+
+
+def _no_grad_zero_(tensor: Any) -> Any:
+    with no_grad_recording():
+        return tensor.zero_()
+
+
+_no_grad_trunc_normal_ = fill_truncated
+
+
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Fill with uniform values from [a, b)."""
-    return _uniform(tensor, a, b, generator)
+    return _no_grad_uniform_(tensor, a, b, generator)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Fill with normal values."""
-    return _normal(tensor, mean, std, generator)
+    return _no_grad_normal_(tensor, mean, std, generator)
 
 
 def trunc_normal_(
@@ -50,8 +64,7 @@ def trunc_normal_(
 
 def constant_(tensor: Any, val: float) -> Any:
     """Fill with one value."""
-    with no_grad_recording():
-        return tensor.fill_(val)
+    return _no_grad_fill_(tensor, val)
 
 
 def ones_(tensor: Any) -> Any:
@@ -61,8 +74,7 @@ def ones_(tensor: Any) -> Any:
 
 def zeros_(tensor: Any) -> Any:
     """Fill with zeros."""
-    with no_grad_recording():
-        return tensor.zero_()
+    return _no_grad_zero_(tensor)
 
 
 def eye_(tensor: Any) -> Any:
@@ -100,13 +112,13 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
     fan_in, fan_out = fans(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     bound = math.sqrt(3.0) * std
-    return _uniform(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Normal values whose variance suits both directions (Glorot and Bengio, 2010)."""
     fan_in, fan_out = fans(tensor)
-    return _normal(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
+    return _no_grad_normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -126,7 +138,7 @@ def kaiming_uniform_(
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    return _uniform(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -135,7 +147,7 @@ def kaiming_normal_(
 ) -> Any:  # fmt: skip
     """Normal values whose variance suits rectifiers (He et al., 2015)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else _normal(tensor, 0, std, generator)
+    return tensor if std is None else _no_grad_normal_(tensor, 0, std, generator)
 
 
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:

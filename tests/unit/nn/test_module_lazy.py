@@ -11,6 +11,7 @@ import pytest
 
 import thunk
 from thunk import nn
+from thunk.lazy.eager import execution
 from thunk.nn.modules.lazy import LazyModuleMixin
 from thunk.nn.parameter import is_lazy
 
@@ -103,6 +104,24 @@ def test_an_optimizer_built_before_the_first_call_trains() -> None:
         losses.append(loss.item())
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0]
+
+
+def test_a_dry_run_computes_nothing() -> None:
+    """Shapes come from the trace: every result is still pending when the run is over."""
+    x, seen = picture((4, 3, 8, 8)), []
+    with execution(lazy=True):
+        model = nn.Sequential(
+            nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.ReLU(), nn.Flatten(), nn.LazyLinear(5),
+            nn.LazyLayerNorm(), nn.LazyLinear(2),
+        )  # fmt: skip
+        for layer in model:
+            layer.register_forward_hook(lambda _, args, output: seen.append(output))
+        model(x)
+        assert len(seen) == 7
+        assert all(each._node is not None for each in seen)
+        assert not any(is_lazy(each) for each in model.parameters())
+        result = seen[-1].tolist()
+    assert thunk.allclose(thunk.tensor(result), model(x))
 
 
 def test_the_count_of_an_uninitialised_parameter_is_a_clear_error() -> None:

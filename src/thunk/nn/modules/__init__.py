@@ -6,6 +6,7 @@ One line a file, in alphabetical order; what a file offers is what its `__all__`
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -90,6 +91,10 @@ def offered(file: ModuleType) -> dict[str, Any]:
 
 def _publish(names: dict[str, Any]) -> None:
     found = {name: value for file in FILES for name, value in offered(file).items()}
+    for name, value in found.items():
+        eager = getattr(value, "cls_to_become", None)
+        if eager is not None:  # PyTorch defines lazy classes beside the eager ones
+            setattr(sys.modules[eager.__module__], name, value)
     names.update(found)
     names["__all__"] = sorted(found)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from thunk.dispatch.state import no_grad_recording
+from thunk.lazy.eager import eager
 from thunk.nn.modules.module_base import ModuleBase
 from thunk.nn.parameter import is_lazy
 
@@ -47,7 +48,9 @@ class LazyModuleMixin(ModuleBase):
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
         """The pre-hook of the first forward."""
-        module.initialize_parameters(*args, **(kwargs or {}))
+        # Op by op: parameters are filled where they are, and what is recorded so far stays so.
+        with eager():
+            module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
         module._become_initialized()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.dispatch.state import no_grad_recording
+from thunk.lazy.eager import eager
 from thunk.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _NormBase
 from thunk.nn.modules.instancenorm import (
     InstanceNorm1d,
@@ -43,7 +44,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         if track_running_stats:
             self.running_mean = UninitializedBuffer(**options)
             self.running_var = UninitializedBuffer(**options)
-            self.num_batches_tracked = t.zeros((), dtype=int64, device=device)
+            with eager():  # so that setting it back on the first call computes nothing else
+                self.num_batches_tracked = t.zeros((), dtype=int64, device=device)
 
     def reset_parameters(self) -> None:
         """Set the tensors to their first values once they have shapes."""

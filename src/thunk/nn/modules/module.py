@@ -12,8 +12,8 @@ from typing import Any
 
 from thunk.nn.modules.module_call import Calls
 from thunk.nn.modules.module_convert import Conversion
-from thunk.nn.modules.module_hooks import _WrappedHook as _WrappedHook
 from thunk.nn.modules.module_hooks import (
+    _WrappedHook,
     everywhere,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -25,9 +25,8 @@ from thunk.nn.modules.module_hooks import (
     register_module_parameter_registration_hook,
     replaced,
 )
-from thunk.nn.modules.module_load import Loading
-from thunk.nn.modules.module_load import _IncompatibleKeys as _IncompatibleKeys
-from thunk.nn.modules.module_save import Saving
+from thunk.nn.modules.module_load import Loading, _IncompatibleKeys
+from thunk.nn.modules.module_save import EXTRA_STATE, Saving
 from thunk.nn.modules.module_tree import Tree
 from thunk.nn.modules.tables import (
     CALL_HOOK_TABLES,
@@ -40,6 +39,10 @@ from thunk.nn.modules.tables import (
 from thunk.nn.parameter import Buffer, Parameter
 from thunk.tensor.queries import typename
 from thunk.types.tensor_base import TensorBase
+
+# What checkpoints and other code take from PyTorch's file of this name, besides what is public.
+_FOUND_HERE = (_IncompatibleKeys, _WrappedHook)
+_EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
@@ -267,7 +270,7 @@ class Module(Calls, Tree, Saving, Loading, Conversion):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): {indented(repr(m))}" for name, m in self._modules.items()]
+        children = [f"({name}): {_addindent(repr(m), 2)}" for name, m in self._modules.items()]
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         body = "\n  ".join(lines + children)
@@ -293,7 +296,8 @@ def _is_tensor_like(value: Any) -> bool:
     return isinstance(value, TensorBase) or hasattr(value, "__torch_function__")
 
 
-def indented(text: str) -> str:
-    """`text` with every line but the first moved right by two, blank ones left empty."""
-    first, *rest = text.split("\n")
-    return "\n".join([first, *[f"  {line}" if line.strip() else "" for line in rest]])
+def _addindent(s_: str, numSpaces: int) -> str:
+    """The text with every line but the first moved to the right, blank ones left empty."""
+    first, *rest = s_.split("\n")
+    space = " " * numSpaces
+    return "\n".join([first, *[f"{space}{line}" if line.strip() else "" for line in rest]])
