@@ -220,9 +220,9 @@ class Config(OptionSet):
     onednn = Option(True, "use oneDNN for matrix products and convolutions", changes_code=True)
     blas = Option(
         "auto",
-        "whose matrix products to use where oneDNN is not: the first of scipy, numpy, own",
+        "whose matrix products to use where oneDNN is not: the first of numpy, scipy, own",
         changes_code=True,
-        choices=("auto", "scipy", "numpy", "own"),
+        choices=("auto", "numpy", "scipy", "own"),
     )
     log = Option("", "what to print on stderr: LEVEL or LEVEL,part=LEVEL, as in info,lazy=debug")
 

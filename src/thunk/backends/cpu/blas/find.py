@@ -48,7 +48,8 @@ def _found(wanted: str) -> Blas:
     if wanted == "own":
         return Blas("own", reason="the option THUNK_BLAS is own")
     reasons = []
-    for provider, find in (("scipy", _of_scipy), ("numpy", _of_numpy)):
+    # NumPy's is loaded in any case; to import SciPy takes a tenth of a second.
+    for provider, find in (("numpy", _of_numpy), ("scipy", _of_scipy)):
         if wanted in (provider, "auto"):
             found = find()
             if found.found:

@@ -15,7 +15,8 @@ from thunk.backends.cpu.calls.call import BoundCall, LibraryCall, Operand, Words
 from thunk.backends.cpu.calls.layout import Layout
 from thunk.backends.cpu.calls.pool import usable_threads
 from thunk.backends.cpu.calls.specs import Accumulate, Matmul, Relu
-from thunk.backends.cpu.llvm.gemm import Split, Way, Word, gemm_function, scratch_bytes
+from thunk.backends.cpu.llvm.gemm import gemm_function
+from thunk.backends.cpu.llvm.gemm_context import Split, Way, Word, scratch_bytes
 from thunk.backends.cpu.llvm.gemm_tile import ACCUMULATE, BIAS, RELU
 
 FORK_FLOPS: Final = 1 << 18  # below this much work per thread a fork costs more than it saves
@@ -63,12 +64,8 @@ def way_of(spec: Matmul) -> Way:
         return Way.SPREAD  # the right matrix is not read
     if right[-1] == 1 and (rows < 8 or bytes_of_right <= RESIDENT_BYTES):
         return Way.SPREAD
-    return Way.BLAS if _blas_takes(left) and _blas_takes(right) and blas().found else Way.PACKED
-
-
-def _blas_takes(strides: tuple[int, ...]) -> bool:
-    """Whether a matrix lies densely in one dimension."""
-    return 1 in strides[-2:]
+    turned = right[-1] != 1 and right[-2] == 1 and 1 in left[-2:]
+    return Way.BLAS if turned and blas().found else Way.PACKED
 
 
 def _split(spec: Matmul, threads: int) -> tuple[Split, int]:

@@ -15,7 +15,7 @@ from thunk.backends.cpu.blas.product import Product, is_direct, way_of
 from thunk.backends.cpu.calls.call import LibraryCall
 from thunk.backends.cpu.calls.pool import is_forked
 from thunk.backends.cpu.calls.specs import CallSpec, Convolution, Matmul, Reorder
-from thunk.backends.cpu.llvm.gemm import Way
+from thunk.backends.cpu.llvm.gemm_context import Way
 from thunk.backends.cpu.onednn.api import LibraryError
 from thunk.backends.cpu.onednn.call import OneDnnCall
 from thunk.backends.cpu.onednn.codes import DATA_TYPES
@@ -89,8 +89,10 @@ def _own_is_faster(spec: Matmul) -> bool:
     if not is_direct(spec):
         return False
     way, rows = way_of(spec), spec.out.shape[-2]
+    if spec.flops <= TINY_FLOPS:
+        return True
     if way is Way.DOT:
-        return rows <= FEW_ROWS or spec.flops <= TINY_FLOPS
+        return rows <= FEW_ROWS
     return way is Way.SPREAD and (rows == 1 or spec.flops <= SMALL_FLOPS)
 
 

@@ -10,17 +10,34 @@ Invariant: a result depends on the sizes and the way only, never on the number o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from llvmlite import ir
 
-from thunk.backends.cpu.calls.native import compiled, vector_bytes, vector_registers
+from thunk.backends.cpu.calls.native import compiled
 from thunk.backends.cpu.calls.pool import openmp
 from thunk.backends.cpu.llvm.gemm_blas import blas_kernel
-from thunk.backends.cpu.llvm.gemm_builder import POINTER, STATUS, WORD, Builder, Value, word
+from thunk.backends.cpu.llvm.gemm_builder import (
+    POINTER,
+    STATUS,
+    WORD,
+    Builder,
+    Lanes,
+    Value,
+    word,
+)
+from thunk.backends.cpu.llvm.gemm_context import (
+    LEFT_AT,
+    PANEL_INNER,
+    PANEL_ROWS,
+    RIGHT_AT,
+    ROWS,
+    Split,
+    Way,
+    Word,
+    widths,
+)
 from thunk.backends.cpu.llvm.gemm_tile import (
     ACCUMULATE,
     ARGUMENTS,
@@ -29,76 +46,6 @@ from thunk.backends.cpu.llvm.gemm_tile import (
     dot_tile,
     spread_tile,
 )
-
-ROWS: Final = (6, 1)
-PANEL_INNER: Final = 256
-PANEL_ROWS: Final = 480
-
-
-class Way(IntEnum):
-    """How a product is computed."""
-
-    SPREAD = 0
-    DOT = 1
-    PACKED = 2
-    BLAS = 3
-
-
-class Split(IntEnum):
-    """What is divided among threads."""
-
-    BATCH = 0
-    ROWS = 1
-    COLUMNS = 2
-
-
-class Word(IntEnum):
-    """The words of a context; the offsets of the batch's members follow, three a member."""
-
-    THREADS = 0
-    ROWS = 1
-    COLUMNS = 2
-    INNER = 3
-    LEFT_DOWN = 4
-    LEFT_ACROSS = 5
-    RIGHT_DOWN = 6
-    RIGHT_ACROSS = 7
-    OUT_DOWN = 8
-    MODE = 9
-    BATCH = 10
-    SPLIT = 11
-    OUT_AT = 12
-    BIAS_AT = 13
-    SCRATCH_AT = 14
-    FUNCTION = 15
-    END = 16
-
-
-LEFT_AT: Final = 0  # the positions of the first two pointers are fixed; a context tells the others
-RIGHT_AT: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Widths:
-    """How many columns the tiles of an element type have."""
-
-    lanes: int
-    vectors: tuple[int, ...]
-
-    @property
-    def widest(self) -> int:
-        return self.lanes * self.vectors[0]
-
-
-def widths(size: int) -> Widths:
-    """For elements of `size` bytes on this machine."""
-    vectors = (4, 1) if vector_registers() == 32 and vector_bytes() == 64 else (2, 1)
-    return Widths(vector_bytes() // size, vectors)
-
-
-def scratch_bytes(size: int, threads: int) -> int:
-    """Bytes of scratch memory of a packed product."""
-    return PANEL_INNER * widths(size).widest * size * threads
 
 
 class _Module:
@@ -251,16 +198,27 @@ class _Module:
         """Copy one panel, along whichever dimension lies densely."""
         widest = word(self.widths.widest)
 
-        def copy(row: Value, column: Value) -> None:
+        vector = Lanes(build, self.scalar, self.widths.lanes)
+
+        def places(row: Value, column: Value) -> tuple[Value, Value]:
             source = build.add(build.mul(row, step), build.mul(column, across))
-            value = build.ir.load(build.at(start, self.scalar, source), typ=self.scalar)
             target = build.add(build.mul(row, widest), column)
-            build.ir.store(value, build.at(panel, self.scalar, target))
+            return build.at(start, self.scalar, source), build.at(panel, self.scalar, target)
+
+        def copy(row: Value, column: Value) -> None:
+            source, target = places(row, column)
+            build.ir.store(build.ir.load(source, typ=self.scalar), target)
 
         dense = build.ir.icmp_signed("==", across, word(1))
         with build.ir.if_else(dense) as (along, other):
-            with along, build.loop(word(0), deep) as row, build.loop(word(0), width) as column:
-                copy(row, column)
+            with along, build.loop(word(0), deep) as row:
+                rest = build.ir.and_(width, word(vector.count - 1))
+                whole = build.ir.sub(width, rest)
+                with build.loop(word(0), whole, vector.count) as column:
+                    source, target = places(row, column)
+                    vector.store(vector.load(source), target)
+                with build.loop(whole, width) as column:
+                    copy(row, column)
             with other, build.loop(word(0), width) as column, build.loop(word(0), deep) as row:
                 copy(row, column)
 
