@@ -1,14 +1,23 @@
 """Enters: functions of other layers. Leaves: their effect, right before worker processes start.
 
-Invariant: a hook runs in the loader's thread, before the first fork of a loader; whoever holds work
-that a fork would tear apart (pending programs, threads inside a library) finishes it there.
+Invariant: a hook runs in the loader's thread, before the first process of a loader starts; whoever
+holds work that a fork would tear apart (pending programs, threads inside a library) finishes it
+there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-before_fork: list[Callable[[], None]] = []
+from thunk.lazy.trace import traces
+
+
+def _compute_what_is_pending() -> None:
+    """A worker must not run the program that its loader recorded."""
+    traces.current.materialise()
+
+
+before_fork: list[Callable[[], None]] = [_compute_what_is_pending]
 
 
 def run_before_fork() -> None:

@@ -291,6 +291,15 @@ def test_hooks_run_before_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls == [os.getpid()]
 
 
+def test_what_is_pending_is_computed_once_before_a_fork() -> None:
+    with execution(lazy=True):
+        rows = thunk.arange(6).reshape(3, 2) * 2
+        assert rows._node is not None
+        loader = DataLoader(TensorDataset(rows), num_workers=2)
+        assert [batch[0].tolist() for batch in loader] == [[[0, 2]], [[4, 6]], [[8, 10]]]
+        assert rows._node is None
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_loading_is_eager_in_a_lazy_program(workers: int) -> None:
     class Watching(Squares):

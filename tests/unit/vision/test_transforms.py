@@ -13,6 +13,7 @@ import thunk
 from thunk import nn
 from thunk.vision import transforms as T
 from thunk.vision.transforms import functional as F
+from thunk.vision.transforms import v2
 
 PIXELS = numpy.random.default_rng(4).integers(0, 256, (12, 17, 3), dtype=numpy.uint8)
 COUNTING = numpy.arange(12, dtype=numpy.uint8).reshape(3, 4)
@@ -47,6 +48,8 @@ CHANGES: dict[str, Callable[[], Any]] = {
     "rotation, expanded": lambda: T.RandomRotation((20, 70), expand=True),
     "affine": lambda: T.RandomAffine(20, (0.1, 0.2), (0.7, 1.4), (-5, 5, -3, 3)),
     "perspective": lambda: T.RandomPerspective(0.4, 1.0),
+    "automatic": lambda: T.RandAugment(3, 12),
+    "automatic, wide": lambda: T.TrivialAugmentWide(fill=3),
     "five": lambda: T.FiveCrop(5),
     "ten": lambda: T.TenCrop((5, 7), vertical_flip=True),
 }
@@ -273,6 +276,51 @@ def test_misuse(name: str) -> None:
     call, kind, text = MISUSE[name]
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_automatic_augmentation_reaches_every_change() -> None:
+    change = T.TrivialAugmentWide()
+    names: list[str] = []
+    change.changed = lambda img, name, strength: names.append(name) or img
+    thunk.manual_seed(0)
+    for _ in range(300):
+        change(PIXELS)
+    assert len(set(names)) == 14
+    for name in set(names):
+        assert T.RandAugment().changed(PIXELS, name, 4.0).shape == PIXELS.shape
+
+
+def test_samples_of_v2() -> None:
+    image = thunk.arange(12, dtype=thunk.uint8).reshape(1, 3, 4)
+    steps = v2.Compose([
+        v2.ToImage(), v2.RandomHorizontalFlip(1.0), v2.ToDtype(thunk.float32, scale=True),
+        v2.Normalize([0.0], [2.0]),
+    ])  # fmt: skip
+    wanted = image.flip(-1).float() / 255 / 2
+    assert thunk.equal(steps(image), wanted)
+    assert thunk.equal(steps(COUNTING), wanted)
+    made, label = steps(image, 7)
+    assert thunk.equal(made, wanted)
+    assert label == 7
+    sample = steps({"id": 3, "parts": [image, thunk.ones(2)]})
+    assert thunk.equal(sample["parts"][0], wanted)
+    assert sample["parts"][1].tolist() == [1, 1]
+    assert sample["id"] == 3
+    assert v2.Identity()(1, 2) == (1, 2)
+    with pytest.raises(TypeError, match="expected a sample with a picture"):
+        v2.Resize(3)("label")
+
+
+@pytest.mark.parametrize(
+    "name", ["RandomCrop", "RandomResizedCrop", "RandomRotation", "GaussianBlur", "CenterCrop"]
+)
+def test_v2_draws_as_v1(name: str) -> None:
+    image = thunk.from_numpy(PIXELS).permute(2, 0, 1)
+    made = []
+    for module in (T, v2):
+        thunk.manual_seed(4)
+        made.append(getattr(module, name)(5)(image))
+    assert thunk.equal(*made)
 
 
 def test_every_transform_can_be_printed() -> None:

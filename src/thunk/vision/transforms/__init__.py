@@ -5,6 +5,7 @@ Pictures are Pillow images, tensors of (..., channels, height, width) or arrays 
 """
 
 from thunk.vision.transforms import functional
+from thunk.vision.transforms.automatic import RandAugment, TrivialAugmentWide
 from thunk.vision.transforms.colour import (
     ColorJitter,
     GaussianBlur,
@@ -50,9 +51,10 @@ from thunk.vision.transforms.warp import RandomAffine, RandomPerspective, Random
 __all__ = [
     "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "FiveCrop", "GaussianBlur",
     "Grayscale", "InterpolationMode", "Lambda", "LinearTransformation", "Normalize", "PILToTensor",
-    "Pad", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
-    "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
-    "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective", "RandomPosterize",
-    "RandomResizedCrop", "RandomRotation", "RandomSolarize", "RandomVerticalFlip", "Resize",
-    "TenCrop", "ToPILImage", "ToTensor", "functional",
+    "Pad", "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply",
+    "RandomAutocontrast", "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing",
+    "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective",
+    "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomSolarize",
+    "RandomVerticalFlip", "Resize", "TenCrop", "ToPILImage", "ToTensor", "TrivialAugmentWide",
+    "functional",
 ]  # fmt: skip
