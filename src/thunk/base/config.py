@@ -225,6 +225,8 @@ class Config(OptionSet):
         choices=("auto", "numpy", "scipy", "own"),
     )
     log = Option("", "what to print on stderr: LEVEL or LEVEL,part=LEVEL, as in info,lazy=debug")
+    cache_dir = Option("", "folder of compiled kernels; empty: the user's cache; none: no folder")
+    cache_megabytes = Option(512, "how much the folder of compiled kernels may hold")
 
 
 config: Final = Config(os.environ)

@@ -13,8 +13,12 @@ import numpy
 from thunk.backends.reference.kernel import convert, rules
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.lowering import CallBack
+from thunk.dispatch.call import call
+from thunk.dispatch.state import no_grad_recording
 from thunk.ir.graph import Node, Scalar, Value
+from thunk.lazy.eager import eager
 from thunk.runtime.storage import Bytes
+from thunk.runtime.tensors import array_from, tensor_like
 from thunk.types.spec import TensorSpec
 
 Places = dict[Buffer, tuple[int, int]]
@@ -53,6 +57,9 @@ class BackCall:
             return value
 
         node = self.node
+        if node.op.full_name not in rules:
+            self._call(arrays, argument)
+            return
         specs: Any = tuple([each.spec for each in node.outputs])
         several = len(node.op.schema.returns) > 1 or str(node.op.schema.returns[0].type) != "Tensor"
         with numpy.errstate(all="ignore"):
@@ -62,6 +69,22 @@ class BackCall:
         results = list(result) if several else [result]
         for index, (spec, buffer) in self.targets.items():
             self._store(arrays, results[index], spec, buffer)
+
+    def _call(self, arrays: list[Bytes], argument: Any) -> None:
+        """An operator that is made of others runs op by op."""
+
+        def tensor(value: Any) -> Any:
+            if isinstance(value, Value):
+                return tensor_like(argument(value).copy(), value.spec.fresh())
+            if isinstance(value, tuple):
+                return [tensor(each) for each in value]
+            return argument(value)
+
+        with eager(), no_grad_recording():
+            found = call(self.node.op, tuple([tensor(each) for each in self.node.args]))
+        results = found if isinstance(found, (tuple, list)) else [found]
+        for index, (spec, buffer) in self.targets.items():
+            self._store(arrays, array_from(results[index]), spec, buffer)
 
     def _store(self, arrays: list[Bytes], result: Any, spec: TensorSpec, buffer: Buffer) -> None:
         if result is None or spec.numel == 0:

@@ -11,6 +11,9 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
+from thunk.base.version import __version__
+
+CODE = 1  # raised whenever the code generator writes other code for the same loops
 LANE_BYTES = 4  # lanes are counted in float32
 
 
@@ -43,5 +46,6 @@ def lanes() -> int:
 @cache
 def description() -> str:
     """Processor, features and versions, as one line."""
-    versions = f"llvm {'.'.join(map(str, binding.llvm_version_info))} llvmlite"
-    return f"{binding.get_host_cpu_name()} {features()} {versions} {llvmlite.__version__}"
+    versions = f"llvm {'.'.join(map(str, binding.llvm_version_info))}"
+    made = f"{versions} llvmlite {llvmlite.__version__} thunk {__version__} code {CODE}"
+    return f"{binding.get_host_cpu_name()} {features()} {made}"

@@ -43,7 +43,7 @@ def _native() -> Any:
     """The native loop, or None where it does not find what arrays say of themselves."""
     kind = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     name = "thunk_gather"
-    function = kind(loader().address(name, lambda: _TEXT.replace("NAME", name)))
+    function = kind(loader().address(name, _TEXT, lambda: _TEXT.replace("NAME", name)))
     probes: list[numpy.ndarray] = [numpy.zeros(3), numpy.zeros((2, 2))[1:], numpy.zeros(0)]
     table = numpy.zeros(len(probes), numpy.int64)
     found = array("Q", map(id, probes))

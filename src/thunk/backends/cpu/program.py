@@ -95,7 +95,7 @@ class Program:
         text = canonical(loops, width)
         digest = hashlib.sha256(f"{description()}\n{text}".encode()).hexdigest()
         name = self.kernels[number] = f"kernel_{digest[:32]}"
-        address = loader().address(name, lambda: emit_kernel(loops, width, name))
+        address = loader().address(name, text, lambda: emit_kernel(loops, width, name))
         signature = signature_of(loops, width)
         operands = self._operands(signature)
         kind = PARALLEL if signature.work > GRAIN and signature.units > 1 else KERNEL

@@ -179,7 +179,7 @@ Runner = ctypes.CFUNCTYPE(
 def runner() -> Any:
     """The function that walks a table of steps; it lets other Python threads run meanwhile."""
     name = "thunk_walk"
-    return Runner(loader().address(name, lambda: _WALK.replace("NAME", name)))
+    return Runner(loader().address(name, _WALK, lambda: _WALK.replace("NAME", name)))
 
 
 class Threads:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 from llvmlite import binding
 
-from thunk.backends.cpu.machine import target_machine
+from thunk.backends.cpu.llvm.store import store
+from thunk.backends.cpu.machine import description, target_machine
 
 
 class Loader:
@@ -20,22 +22,28 @@ class Loader:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._addresses: dict[str, int] = {}
-        self._linker = binding.create_lljit_compiler(target_machine())
         self._libraries: list[Any] = []
+        self._linker = binding.create_lljit_compiler(target_machine())
         self.compiled = 0
-        self.compile_seconds = 0.0
+        self.seconds = 0.0
 
-    def address(self, name: str, text: Callable[[], str]) -> int:
-        """The function `name`; `text` writes its module on the first call."""
+    def address(self, name: str, key: str, text: Callable[[], str]) -> int:
+        """The function `name`, whose code follows from `key`; `text` writes its module."""
         with self._lock:
             found = self._addresses.get(name)
             if found is None:
-                found = self._addresses[name] = self._load(name, text)
+                found = self._addresses[name] = self._load(name, key, text)
             return found
 
-    def _load(self, name: str, text: Callable[[], str]) -> int:
-        code = compile_text(text())
-        self.compiled += 1
+    def _load(self, name: str, key: str, text: Callable[[], str]) -> int:
+        key = f"{description()}\n{key}"
+        code = store.get(name, key)
+        if code is None:
+            started = perf_counter()
+            code = compile_text(text())
+            self.seconds += perf_counter() - started
+            self.compiled += 1
+            store.put(name, key, code)
         builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(name)
         library = builder.add_current_process().link(self._linker, name)
         self._libraries.append(library)  # code lives as long as its library
