@@ -170,6 +170,54 @@ def backward_hook_mistakes(lib: Any, log: Log) -> None:
     log.tries(lambda: type(listing(x)).__name__)
 
 
+def hooks_that_remove_themselves(lib: Any, log: Log) -> None:
+    module, x = doubling(lib), lib.ones(1)
+    handles: list[Any] = []
+
+    def once(*args: Any) -> None:
+        log("once", len(args))
+        handles.pop().remove()
+
+    handles += [module.register_forward_pre_hook(once), module.register_forward_hook(once)]
+    handles.append(module.register_forward_pre_hook(once))
+    log(len(handles[0].hooks_dict_ref()), module(x), len(module._forward_pre_hooks))
+    log(module(x), len(handles))
+
+
+def hooked_tensors_may_not_be_written(lib: Any, log: Log) -> None:
+    class Writing(lib.nn.Module):
+        def forward(self, x: Any, write: bool) -> Any:
+            if write:
+                x += 1
+            return x.clone()
+
+    module = Writing()
+    module.register_full_backward_hook(Recorder(log, "backward"))
+    x = lib.ones(2, requires_grad=True)
+    module(x, False).sum().backward()
+    with pytest.raises(RuntimeError, match="modified inplace"):
+        module(x.clone(), True)
+    result = module(x, False)
+    with pytest.raises(RuntimeError, match="modified inplace"):
+        result += 1
+
+
+def results_without_tensors(lib: Any, log: Log) -> None:
+    class Mapping(lib.nn.Module):
+        def forward(self, mapping: Any) -> Any:
+            return {"x": mapping["x"] * 2}
+
+    module = Mapping()
+    module.register_full_backward_hook(Recorder(log, "never"))
+    module.register_full_backward_pre_hook(Recorder(log, "never"))
+    x = lib.ones(2, requires_grad=True)
+    module({"x": x})["x"].sum().backward()
+    log(x.grad)
+    loss = lib.nn.L1Loss()
+    loss.register_full_backward_hook(Recorder(log, "loss"))
+    loss(x.detach(), x).backward()
+
+
 def several_tensors(lib: Any, log: Log) -> None:
     class Mixed(lib.nn.Module):
         def forward(self, x: Any, number: int, y: Any) -> Any:
@@ -234,7 +282,8 @@ def assigned_tables(lib: Any, log: Log) -> None:
 
 SCENARIOS = [
     forward_order, keyword_hooks, always_called, global_hooks, registration_hooks, backward_hooks,
-    backward_hook_mistakes, several_tensors, old_backward_hooks, copied_hooks, assigned_tables,
+    backward_hook_mistakes, hooks_that_remove_themselves, hooked_tensors_may_not_be_written,
+    results_without_tensors, several_tensors, old_backward_hooks, copied_hooks, assigned_tables,
 ]  # fmt: skip
 
 

@@ -46,6 +46,10 @@ class RemovableHandle:
             if table is not None:
                 table.pop(self.id, None)
 
+    def hooks_dict_ref(self) -> dict[int, Any]:
+        """The table that the hook is or was in."""
+        return self._hooks
+
     def __getstate__(self) -> tuple[Any, ...]:
         return self._hooks, self.id, self._extras
 

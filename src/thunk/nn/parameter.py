@@ -197,7 +197,8 @@ def is_lazy(param: Any) -> bool:
 def _memory(shape: Any, dtype: Any, device: Any) -> Any:
     """A tensor with memory but no values: nothing is recorded, since nothing is computed."""
     where = get_default_device() if device is None else device_type(device)
-    spec = make_spec(tuple(shape), get_default_dtype() if dtype is None else dtype, where)
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    spec = make_spec(sizes, get_default_dtype() if dtype is None else dtype, where)
     return empty_tensor(spec)
 
 

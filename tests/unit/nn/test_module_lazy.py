@@ -124,6 +124,25 @@ def test_a_dry_run_computes_nothing() -> None:
     assert thunk.allclose(thunk.tensor(result), model(x))
 
 
+@pytest.mark.parametrize("name", [
+    "ASGD", "Adadelta", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop",
+    "SGD",
+])  # fmt: skip
+def test_every_optimizer_can_be_built_before_the_first_call(name: str) -> None:
+    module = nn.LazyLinear(3)
+    optimizer = getattr(thunk.optim, name)(module.parameters())
+    loss = module(thunk.ones(1, 2)).square().sum()
+    loss.backward()
+    before = module.weight.detach().clone()
+    optimizer.step(lambda: loss)
+    assert not thunk.equal(module.weight, before)
+
+
+def test_an_optimizer_with_state_from_the_start_says_why_not() -> None:
+    with pytest.raises(ValueError, match="uninitialized parameter"):
+        thunk.optim.Adagrad(nn.LazyLinear(3).parameters())
+
+
 def test_the_count_of_an_uninitialised_parameter_is_a_clear_error() -> None:
     parameter = nn.UninitializedParameter()
     with pytest.raises(ValueError, match=r"uninitialized parameter.*call `forward`"):
@@ -221,6 +240,12 @@ def test_an_own_lazy_module_that_says_its_sizes() -> None:
     loaded = LazyScale()
     loaded.load_state_dict(called.state_dict())
     assert repr(loaded) == "Scale(3)"
+
+
+def test_a_size_may_be_a_number() -> None:
+    parameter = nn.UninitializedParameter()
+    parameter.materialize(10)
+    assert parameter.shape == (10,)
 
 
 def test_a_loaded_half_stays_lazy() -> None:

@@ -43,6 +43,10 @@ from thunk.types.tensor_base import TensorBase
 # What checkpoints and other code take from PyTorch's file of this name, besides what is public.
 _FOUND_HERE = (_IncompatibleKeys, _WrappedHook)
 _EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE
+_global_forward_pre_hooks = everywhere.forward_pre
+_global_forward_hooks = everywhere.forward
+_global_backward_pre_hooks = everywhere.backward_pre
+_global_backward_hooks = everywhere.backward
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",

@@ -52,7 +52,7 @@ class ParametrizationList(ModuleList):
     def _inverted(self, original: Any) -> Any:
         value = original
         with no_grad_recording():
-            for module in reversed(list(self)):
+            for module in reversed(self._steps()):
                 if hasattr(module, "right_inverse"):
                     try:
                         value = module.right_inverse(value)
@@ -105,6 +105,10 @@ class ParametrizationList(ModuleList):
                     f"parametrized {fact}: {new}"
                 )
 
+    def _steps(self) -> list[Any]:
+        """The modules in a row; others appear once the originals are parametrised themselves."""
+        return [module for name, module in self._modules.items() if name.isdigit()]
+
     def original_names(self) -> list[str]:
         """The names of what the tensor is computed from."""
         if self.is_tensor:
@@ -114,7 +118,7 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Any) -> None:
         """Set the originals so that the tensor becomes `value`."""
         with no_grad_recording():
-            for module in reversed(list(self)):
+            for module in reversed(self._steps()):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(
                         f"parametrization {type(module).__name__} does not implement right_inverse."
@@ -163,7 +167,7 @@ class ParametrizationList(ModuleList):
 
     def forward(self) -> Any:
         """The tensor."""
-        first, *others = self
+        first, *others = self._steps()
         value = first(*[getattr(self, name) for name in self.original_names()])
         for module in others:
             value = module(value)
