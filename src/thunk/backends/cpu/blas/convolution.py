@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import cache
 from typing import Final
 
 from llvmlite import ir
@@ -16,7 +15,7 @@ from llvmlite import ir
 from thunk.backends.cpu.blas.product import Product
 from thunk.backends.cpu.calls.call import BoundCall, LibraryCall, Operand, Words, in_order
 from thunk.backends.cpu.calls.layout import Layout, dense_strides, plain
-from thunk.backends.cpu.calls.native import compiled
+from thunk.backends.cpu.calls.native import native
 from thunk.backends.cpu.calls.specs import Accumulate, Convolution, Direction, PostOp, matmul
 from thunk.backends.cpu.llvm.gemm_builder import POINTER, STATUS, Builder, Value, word
 from thunk.backends.cpu.llvm.windows import Geometry, Windows
@@ -97,12 +96,12 @@ class BoundColumns(BoundCall):
         super().__init__(function, words, 1)
 
 
-@cache
+@native("convolution", vectorise=True)
 def _function(
     direction: Direction, shape: tuple[int, int, int], geometry: Geometry,
     order: tuple[int, ...], single: bool,
-) -> int:  # fmt: skip
-    """The address of the code that takes every sample and group in turn."""
+) -> str:  # fmt: skip
+    """The code that takes every sample and group in turn."""
     scalar = ir.FloatType() if single else ir.DoubleType()
     module = ir.Module("convolution")
     build = Builder(module, "convolution", (POINTER, POINTER), STATUS, inner=False)
@@ -130,7 +129,7 @@ def _function(
             call.run(filters, values, scratch)
             windows.scatter(scratch, picture)
     build.ir.ret(ir.Constant(STATUS, 0))
-    return compiled(str(module), ["convolution"], vectorise=True)["convolution"]
+    return str(module)
 
 
 def _rounded(nbytes: int) -> int:

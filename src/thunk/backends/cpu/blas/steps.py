@@ -8,11 +8,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from thunk.backends.cpu.calls.call import BoundCall, Words
-from thunk.backends.cpu.calls.native import compiled
+from thunk.backends.cpu.calls.native import native
 
 MOST_POINTERS: Final = 8
 STEP_WORDS: Final = 3 + 2 * MOST_POINTERS
@@ -111,7 +110,7 @@ class BoundSteps(BoundCall):
         super().__init__(_walker(), words, 1)
 
 
-@cache
-def _walker() -> int:
-    """The address of the code that runs the steps."""
-    return compiled(_TEXT, ["steps"])["steps"]
+@native("steps")
+def _walker() -> str:
+    """The code that runs the steps."""
+    return _TEXT

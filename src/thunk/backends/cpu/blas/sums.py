@@ -6,19 +6,18 @@ Invariant: the sum is kept in float64, so its error does not grow with the numbe
 from __future__ import annotations
 
 import math
-from functools import cache
 
 from llvmlite import ir
 
-from thunk.backends.cpu.calls.native import compiled
+from thunk.backends.cpu.calls.native import native
 from thunk.backends.cpu.llvm.gemm_builder import POINTER, STATUS, Builder, word
 from thunk.backends.cpu.llvm.strided import DOUBLE, read_element, write_element
 from thunk.types.dtype import dtype
 
 
-@cache
-def channel_sums(shape: tuple[int, ...], source: dtype, target: dtype) -> int:
-    """The address of `int (void **pointers, void *context)`: the sums, then the dense values."""
+@native("sums", vectorise=True)
+def channel_sums(shape: tuple[int, ...], source: dtype, target: dtype) -> str:
+    """The code of `int (void **pointers, void *context)`: the sums, then the dense values."""
     samples, channels, *extents = shape
     places = math.prod(extents)
     module = ir.Module("sums")
@@ -35,4 +34,4 @@ def channel_sums(shape: tuple[int, ...], source: dtype, target: dtype) -> int:
                 build.ir.store(build.ir.fadd(build.ir.load(total, typ=DOUBLE), wide), total)
         write_element(build, out, target, channel, build.ir.load(total, typ=DOUBLE))
     build.ir.ret(ir.Constant(STATUS, 0))
-    return compiled(str(module), ["sums"], vectorise=True)["sums"]
+    return str(module)

@@ -1,91 +1,103 @@
-"""Enters: LLVM's intermediate language as text, addresses of C functions. Leaves: machine code.
+"""Enters: LLVM's intermediate language, written on demand. Leaves: addresses of machine code.
 
-Invariant: the code lives as long as the process, at addresses that do not move.
+Invariant: the code lives as long as the process, at addresses that do not move; it refers to C
+functions by names that were defined before.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any, Final
+import itertools
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from typing import Any, Final, ParamSpec
 
-import llvmlite.binding as llvm
+from llvmlite import binding
 
-_engines: Final[list[Any]] = []
+from thunk.backends.cpu.machine import features, lanes, target_machine
 
+Arguments = ParamSpec("Arguments")
 
-@cache
-def host_attributes() -> str:
-    """Attributes of every function: this machine's instructions and widest vectors."""
-    features = llvm.get_host_cpu_features().flatten()
-    return (
-        f'nounwind "target-cpu"="{llvm.get_host_cpu_name()}" "target-features"="{features}" '
-        f'"prefer-vector-width"="{vector_bytes() * 8}"'
-    )
+_libraries: Final[list[Any]] = []
+_symbols: Final[dict[str, int]] = {}
+_numbers: Final = itertools.count()
 
 
-@cache
 def vector_bytes() -> int:
     """Bytes of the machine's vectors."""
-    features = llvm.get_host_cpu_features()
-    if features.get("avx512f") and features.get("avx512vl") and features.get("avx512bw"):
-        return 64
-    return 32 if features.get("avx2") else 16
+    return lanes() * 4
 
 
-@cache
 def vector_registers() -> int:
     """How many vectors the machine holds at once."""
-    return 16 if vector_bytes() == 32 else 32
-
-
-@cache
-def _ready() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-def _machine() -> Any:
-    _ready()
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True
-    )
+    x86 = "sse2" in features()
+    return 16 if x86 and vector_bytes() < 64 else 32
 
 
 def define_symbols(addresses: Mapping[str, int]) -> None:
-    """Let code refer to C functions by name."""
-    for name, address in addresses.items():
-        llvm.add_symbol(name, address)
+    """Let code that is compiled from now on refer to C functions by name."""
+    _symbols.update(addresses)
 
 
-def compiled(text: str, names: Sequence[str], vectorise: bool = False) -> dict[str, int]:
-    """Compile a module and give the addresses of its functions.
+@cache
+def _linker() -> Any:
+    return binding.create_lljit_compiler(target_machine())
 
-    Vector code needs little optimisation; `vectorise` is for code written for single elements.
+
+def native(
+    name: str, vectorise: bool = False
+) -> Callable[[Callable[Arguments, str]], Callable[Arguments, int]]:
+    """Turns a function that writes a module into one that gives the address of its `name`.
+
+    The code follows from the arguments, which must print as what they are. Vector code needs little
+    optimisation; `vectorise` is for code written for single elements.
     """
-    machine = _machine()
-    module = llvm.parse_assembly(f"{text}\nattributes #0 = {{ {host_attributes()} }}\n")
+
+    def decorate(write: Callable[Arguments, str]) -> Callable[Arguments, int]:
+        known: dict[str, int] = {}
+
+        @wraps(write)
+        def address(*arguments: Arguments.args, **options: Arguments.kwargs) -> int:
+            key = f"{arguments}{options}"
+            if key not in known:
+                known[key] = _loaded(name, write(*arguments, **options), vectorise)
+            return known[key]
+
+        return address
+
+    return decorate
+
+
+def _loaded(name: str, text: str, vectorise: bool) -> int:
+    """Machine code in memory; the address of its function `name`."""
+    code = _object_code(text, vectorise)
+    builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(name)
+    for symbol, start in _symbols.items():
+        builder.import_symbol(symbol, start)
+    unique = f"{name}.{next(_numbers)}"
+    library = builder.add_current_process().link(_linker(), unique)
+    _libraries.append(library)
+    return int(library[name])
+
+
+def _object_code(text: str, vectorise: bool) -> bytes:
+    machine = target_machine()
+    module = binding.parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2 if vectorise else 1)
+    tuning = binding.create_pipeline_tuning_options(speed_level=2 if vectorise else 1)
     tuning.loop_vectorization = vectorise
-    builder = llvm.create_pass_builder(machine, tuning)
+    builder = binding.create_pass_builder(machine, tuning)
     if vectorise:
         passes = builder.getModulePassManager()
     else:
-        passes = llvm.create_new_module_pass_manager()
+        passes = binding.create_new_module_pass_manager()
         passes.add_sroa_pass()  # variables in stack slots become registers
         passes.add_simplify_cfg_pass()
         passes.add_instruction_combine_pass()
     passes.run(module, builder)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    _engines.append(engine)
-    return {name: engine.get_function_address(name) for name in names}
+    return bytes(machine.emit_object(module))
 
 
 def address_of(function: Any) -> int:

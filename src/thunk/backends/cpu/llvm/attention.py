@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 from llvmlite import ir
 
-from thunk.backends.cpu.calls.native import compiled
+from thunk.backends.cpu.calls.native import native
 from thunk.backends.cpu.calls.pool import openmp
 from thunk.backends.cpu.llvm.attention_rows import Sizes, gradient_row, softmax_row
 from thunk.backends.cpu.llvm.gemm_builder import POINTER, STATUS, WORD, Builder, Value, word
@@ -228,12 +227,18 @@ def _entry(module: Any, part: Any, threaded: bool) -> None:
     build.ir.ret(build.ir.call(part, [pointers, context, word(0), word(1)]))
 
 
-@cache
 def attention_function(
     sizes: Sizes, positions: tuple[tuple[str, int], ...], scratch: Scratch, backward: bool
 ) -> int:
     """The address of `int (void **pointers, void *context)`."""
-    threaded = openmp() is not None
+    return _function(sizes, positions, scratch, backward, openmp() is not None)
+
+
+@native("attention", vectorise=True)
+def _function(
+    sizes: Sizes, positions: tuple[tuple[str, int], ...], scratch: Scratch, backward: bool,
+    threaded: bool,
+) -> str:  # fmt: skip
     module = ir.Module("attention")
     tensors = BACKWARD_TENSORS if backward else FORWARD_TENSORS
     products = BACKWARD_PRODUCTS if backward else FORWARD_PRODUCTS
@@ -241,4 +246,4 @@ def attention_function(
     part = _Part(module, sizes, tensors, products, dict(positions), scratch)
     function = part.backward(row) if backward else part.forward(row)
     _entry(module, function, threaded)
-    return compiled(str(module), ["attention"], vectorise=True)["attention"]
+    return str(module)

@@ -10,12 +10,11 @@ Invariant: a result depends on the sizes and the way only, never on the number o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from llvmlite import ir
 
-from thunk.backends.cpu.calls.native import compiled
+from thunk.backends.cpu.calls.native import native
 from thunk.backends.cpu.calls.pool import openmp
 from thunk.backends.cpu.llvm.gemm_blas import blas_kernel
 from thunk.backends.cpu.llvm.gemm_builder import (
@@ -337,10 +336,12 @@ class _Module:
         return build.function
 
 
-@cache
 def gemm_function(size: int, way: Way) -> int:
     """The address of the function for float32 (`size` 4) or float64 (`size` 8)."""
-    threaded = openmp() is not None
+    return _function(size, way, openmp() is not None)
+
+
+@native("gemm")
+def _function(size: int, way: Way, threaded: bool) -> str:
     scalar = ir.FloatType() if size == 4 else ir.DoubleType()
-    text = str(_Module(scalar, size, way, threaded).module)
-    return compiled(text, ["gemm"], vectorise=way is Way.BLAS)["gemm"]
+    return str(_Module(scalar, size, way, threaded).module)

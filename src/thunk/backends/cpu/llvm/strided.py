@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from functools import cache
 from typing import Final
 
 from llvmlite import ir
 
 from thunk.backends.cpu.calls.layout import Layout
-from thunk.backends.cpu.calls.native import compiled
+from thunk.backends.cpu.calls.native import native
 from thunk.backends.cpu.llvm.gemm_builder import POINTER, STATUS, Builder, Value, word
 from thunk.types.dtype import dtype
 
@@ -127,11 +126,11 @@ def merged(
     return columns[0], columns[1:]
 
 
-@cache
+@native("strided", vectorise=True)
 def _function(
     operation: Operation, shape: tuple[int, ...], target: tuple[dtype, tuple[int, ...]],
     source: tuple[dtype, tuple[int, ...]],
-) -> int:  # fmt: skip
+) -> str:  # fmt: skip
     module = ir.Module("strided")
     build = Builder(module, "strided", (POINTER, POINTER), STATUS, inner=False)
     pointers = [build.pointer_at(build.arguments[0], word(index)) for index in (0, 1)]
@@ -150,7 +149,7 @@ def _function(
 
     nest(0, [word(0), word(0)])
     build.ir.ret(ir.Constant(STATUS, 0))
-    return compiled(str(module), ["strided"], vectorise=True)["strided"]
+    return str(module)
 
 
 def strided_function(operation: Operation, target: Layout, source: Layout) -> int:

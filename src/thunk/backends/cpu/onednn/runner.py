@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from thunk.backends.cpu.calls.native import compiled, define_symbols
+from thunk.backends.cpu.calls.native import define_symbols, native
 from thunk.backends.cpu.calls.pool import openmp
 from thunk.backends.cpu.onednn import api
 
@@ -25,7 +25,7 @@ declare i32 @dnnl_memory_set_data_handle(ptr, ptr)
 declare i32 @omp_get_max_threads()
 declare void @omp_set_num_threads(i32)
 
-define i32 @run(ptr %pointers, ptr %context) #0 {
+define i32 @run(ptr %pointers, ptr %context) {
 entry:
   %before_run = load ptr, ptr %context
   %ready = icmp eq ptr %before_run, null
@@ -95,10 +95,15 @@ other:
 """
 
 
+@native("run")
+def _run() -> str:
+    return _TEXT
+
+
 @cache
 def runner() -> int:
     """The address of the function that runs a primitive."""
     openmp()
     names = ("primitive_execute", "memory_set_data_handle")
     define_symbols({f"dnnl_{name}": api.address(name) for name in names})
-    return compiled(_TEXT, ["run"])["run"]
+    return _run()
