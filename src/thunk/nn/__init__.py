@@ -3,12 +3,15 @@
 Everything that `thunk.nn.modules` offers is here, beside parameters, functions and initialisers.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thunk.nn import attention, functional, init, modules, parallel, parameter, utils
 from thunk.nn.modules.module import Module
 from thunk.nn.parallel import DataParallel
 from thunk.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+if TYPE_CHECKING:
+    from thunk.nn.modules import *  # noqa: F403
 
 __all__ = [
     "Buffer", "DataParallel", "Module", "Parameter", "UninitializedBuffer",

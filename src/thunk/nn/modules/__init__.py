@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thunk.nn.modules import (
     activation,
@@ -41,6 +41,37 @@ from thunk.nn.modules import (
     upsampling,
 )
 from thunk.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    # The same names for type checkers and editors, which do not run `_publish`.
+    from thunk.nn.modules.activation import *  # noqa: F403
+    from thunk.nn.modules.adaptive import *  # noqa: F403
+    from thunk.nn.modules.batchnorm import *  # noqa: F403
+    from thunk.nn.modules.channelshuffle import *  # noqa: F403
+    from thunk.nn.modules.container import *  # noqa: F403
+    from thunk.nn.modules.conv import *  # noqa: F403
+    from thunk.nn.modules.distance import *  # noqa: F403
+    from thunk.nn.modules.dropout import *  # noqa: F403
+    from thunk.nn.modules.flatten import *  # noqa: F403
+    from thunk.nn.modules.fold import *  # noqa: F403
+    from thunk.nn.modules.instancenorm import *  # noqa: F403
+    from thunk.nn.modules.lazy import *  # noqa: F403
+    from thunk.nn.modules.lazy_conv import *  # noqa: F403
+    from thunk.nn.modules.lazy_linear import *  # noqa: F403
+    from thunk.nn.modules.lazy_norm import *  # noqa: F403
+    from thunk.nn.modules.lazy_normalization import *  # noqa: F403
+    from thunk.nn.modules.linear import *  # noqa: F403
+    from thunk.nn.modules.linear_cross_entropy_options import *  # noqa: F403
+    from thunk.nn.modules.loss import *  # noqa: F403
+    from thunk.nn.modules.module import *  # noqa: F403
+    from thunk.nn.modules.normalization import *  # noqa: F403
+    from thunk.nn.modules.padding import *  # noqa: F403
+    from thunk.nn.modules.pixelshuffle import *  # noqa: F403
+    from thunk.nn.modules.pooling import *  # noqa: F403
+    from thunk.nn.modules.rnn import *  # noqa: F403
+    from thunk.nn.modules.sparse import *  # noqa: F403
+    from thunk.nn.modules.transformer import *  # noqa: F403
+    from thunk.nn.modules.upsampling import *  # noqa: F403
 
 FILES = (
     activation,
