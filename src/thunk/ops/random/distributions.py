@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.base.errors import expected
-from thunk.ir.opdef import MissingGradient, NoGradient
+from thunk.ir.opdef import NoGradient
 from thunk.ops.creation.factory import CONSTANT, FACTORY, factory
 from thunk.ops.declare import declare
 from thunk.ops.random.fills import GENERATOR, check_probability, no_flow
@@ -115,15 +115,28 @@ def _gamma(self: TensorSpec, generator: Any) -> TensorSpec:
     return make_spec(self.shape, self.dtype, self.device)
 
 
-for _name, _doc in (
-    ("_standard_gamma", "Numbers of the gamma distribution with the concentrations `self`."),
-    ("_sample_dirichlet", "Points of Dirichlet's distribution with the concentrations `self`."),
-):
+def _dirichlet_vjp(grad: Any, self: Any, result: Any) -> Any:
+    """A sample's parts share one sum, so each moves the others back."""
+    total = t.expand(t.sum(self, [-1], True), self._spec.shape)
+    slope = t._dirichlet_grad(result, self, total)
+    return slope * (grad - t.sum(result * grad, [-1], True))
+
+
+for _name, _doc, _vjp in (
+    (
+        "_standard_gamma", "Numbers of the gamma distribution with the concentrations `self`.",
+        lambda grad, self, result: grad * t._standard_gamma_grad(self, result),
+    ),
+    (
+        "_sample_dirichlet", "Points of Dirichlet's distribution with the concentrations `self`.",
+        _dirichlet_vjp,
+    ),
+):  # fmt: skip
     declare(
         f"{_name}(Tensor self, Generator? generator=None) -> Tensor",
         doc=_doc,
         spec=_gamma,
-        vjp=MissingGradient("the implicit gradient of gamma samples is not written"),
+        vjp={"self": _vjp},
         variants="function out",
         random=True,
         raises_on_data=True,
