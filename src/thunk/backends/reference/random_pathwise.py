@@ -62,11 +62,12 @@ def _gamma_slope(alpha: Vector, x: Vector) -> Vector:
 
 def _gamma_lower(alpha: Vector, x: Vector) -> Vector:
     offset = digamma(alpha) - numpy.log(x)
-    return x * _area(
+    slope: Vector = x * _area(
         lambda v: offset + v,
         lambda v: -alpha * v - x * numpy.expm1(-v),
         (x + _VANISHED) / alpha,
     )
+    return slope
 
 
 def _gamma_upper(alpha: Vector, x: Vector) -> Vector:
@@ -93,11 +94,12 @@ def _beta_slope(x: Vector, alpha: Vector, total: Vector) -> Vector:
         found: Vector = -numpy.log1p(inner * numpy.expm1(-v))
         return found
 
-    return x * _area(
+    slope: Vector = x * _area(
         lambda v: sign * (offset - moved(v) + numpy.where(below, v, 0.0)),
         lambda v: total * moved(v) - rate * v,
         (_VANISHED - total * numpy.log1p(-inner)) / rate,
     )
+    return slope
 
 
 def _in_blocks(function: Callable[..., Vector], *operands: Any) -> Vector:
