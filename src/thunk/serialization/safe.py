@@ -5,7 +5,6 @@ Invariant: a global that neither Thunk nor the user allowed is never looked up, 
 
 from __future__ import annotations
 
-import _codecs
 import pickle
 import sys
 import threading
@@ -44,15 +43,35 @@ class Allowed:
 
 
 _BLOCKED = frozenset({"sys", "os", "posix", "nt", "subprocess"})
-_BUILTINS = (set, frozenset, bytearray, complex, slice, range, list, dict, tuple, int, float, str,
-             bytes, bool)  # fmt: skip
+
+
+def _contents(kind: type[Any]) -> Callable[..., Any]:
+    """`bytes` and `bytearray` of contents; of a size, they would be memory for nothing."""
+
+    def make(*args: Any) -> Any:
+        if args and not isinstance(args[0], (bytes, bytearray, str, list, tuple)):
+            raise TypeError(f"{kind.__name__} has contents in a checkpoint")
+        return kind(*args)
+
+    return make
+
+
+def _encode(text: str, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+    """Bytes as old protocols write them: text of latin-1."""
+    if encoding.replace("-", "").replace("_", "").lower() not in ("latin1", "utf8", "ascii"):
+        raise ValueError(f"no text encoding of checkpoints: {encoding!r}")
+    return text.encode(encoding, errors)
+
+
+_BUILTINS = (set, frozenset, complex, slice, list, dict, tuple, int, float, str, bool)
 _PLAIN: dict[str, Any] = {
     "collections.OrderedDict": OrderedDict,
     "collections.Counter": Counter,
-    "_codecs.encode": _codecs.encode,
+    "_codecs.encode": _encode,
     "collections.defaultdict": defaultdict,
     "collections.deque": deque,
     **{f"builtins.{each.__name__}": each for each in _BUILTINS},
+    **{f"builtins.{each.__name__}": _contents(each) for each in (bytes, bytearray)},
 }
 
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
@@ -171,7 +190,7 @@ def find(module: str, name: str) -> Any:
         return kind
     plain = _PLAIN.get(full_name) or builders().get(full_name)
     if plain is not None:
-        return Allowed(plain, CALL | NEW | BUILD if isinstance(plain, type) else CALL)
+        return Allowed(plain, CALL)
     allowed = _user_allowed(full_name)
     if allowed is not None:
         return Allowed(allowed, CALL | NEW | BUILD)
