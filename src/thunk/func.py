@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from thunk.nn.utils.stateless import call_with
+from thunk.nn.utils.stateless import _functional_call
 from thunk.ops.registry import t
 
 __all__ = ["functional_call", "stack_module_state"]
@@ -25,7 +25,7 @@ def functional_call(
             "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
             f"{type(given)}"
         )
-    return call_with(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
+    return _functional_call(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def _merged(dicts: Sequence[Any]) -> dict[str, Any]:

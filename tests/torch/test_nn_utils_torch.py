@@ -260,39 +260,7 @@ def wrong_parametrizations(lib: Any, log: Log) -> None:
     log.tries(lambda: nn.utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0))
 
 
-def stateless(lib: Any, log: Log) -> None:
-    nn, call = lib.nn, lib.func.functional_call
-    module = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
-    own, x = module[0].weight, lib.ones(3, 2)
-    given = {"0.weight": lib.ones(2, 2, requires_grad=True), "1.running_mean": lib.full((2,), 9.0)}
-    result = call(module, given, x)
-    result.sum().backward()
-    log(result.shape, module[0].weight is own, module[1].running_mean, own.grad)
-    log(given["0.weight"].grad is not None, given["1.running_mean"], module[1].num_batches_tracked)
-    log(call(nn.Linear(2, 1), {"weight": lib.ones(1, 2), "bias": lib.zeros(1)}, (x,)))
-    log(call(nn.Linear(2, 1), [{"weight": lib.ones(1, 2)}, {"bias": lib.zeros(1)}], x))
-    tied = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False))
-    tied[1].weight = tied[0].weight
-    log(call(tied, {"0.weight": lib.ones(2, 2)}, x).sum(), call(tied, {}, x).shape)
-    log.tries(lambda: call(tied, {"0.weight": lib.ones(2, 2), "1.weight": lib.zeros(2, 2)}, x))
-    both = {"0.weight": lib.ones(2, 2), "1.weight": lib.zeros(2, 2)}
-    log(call(tied, both, x, tie_weights=False).sum())
-    log.tries(lambda: call(nn.Linear(2, 1), {"weight": lib.ones(1, 2), "no": x}, x, strict=True))
-    log.tries(lambda: call(nn.Linear(2, 1), {"deep.er": x}, x))
-    log.tries(lambda: call(nn.Linear(2, 1), [{"bias": x}, {"bias": x}], x))
-    log.tries(lambda: call(nn.Linear(2, 1), [3], x))
-    log.tries(lambda: call(nn.Linear(2, 1), 3, x))
-    failing = nn.Linear(2, 1)
-    weight = failing.weight
-    log.tries(lambda: call(failing, {"weight": lib.ones(1, 3)}, None))
-    log(failing.weight is weight)
-    stacked = lib.func.stack_module_state([nn.Linear(1, 2), nn.Linear(1, 2)])
-    log([(key, value.shape, value.requires_grad) for key, value in stacked[0].items()], stacked[1])
-    log.tries(lambda: lib.func.stack_module_state([]))
-    log.tries(lambda: lib.func.stack_module_state([nn.Linear(1, 2), nn.Identity()]))
-
-
-SCENARIOS = [own_parametrizations, wrong_parametrizations, stateless]
+SCENARIOS = [own_parametrizations, wrong_parametrizations]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.__name__)

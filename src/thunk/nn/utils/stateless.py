@@ -18,12 +18,17 @@ __all__ = ["functional_call"]
 
 def _swapped(module: Any, path: str, tensor: Any) -> Any:
     """Put `tensor` at `path` and return what was there; MISSING stands for nothing."""
+    if tensor is not MISSING and tensor is not None and not isinstance(tensor, TensorBase):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
     holder, _, name = path.rpartition(".")
     owner = module.get_submodule(holder)
     for table in (owner._parameters, owner._buffers):
         if name in table:
             old = table[name]
-            table[name] = tensor
+            if tensor is MISSING:
+                del table[name]
+            else:
+                table[name] = tensor
             return old
     old = getattr(owner, name, MISSING)
     if old is not MISSING and old is not None and not isinstance(old, TensorBase):
@@ -77,8 +82,8 @@ def _with_tied(module: Any, tensors: dict[str, Any]) -> dict[str, Any]:
 def _check_strictly(module: Any, tensors: dict[str, Any]) -> None:
     own = _named_tensors(module)
     lines = []
-    unexpected = [repr(path) for path in tensors if path not in own]
-    missing = [repr(path) for path in own if path not in tensors]
+    unexpected = [repr(path) for path in sorted(tensors.keys() - own.keys())]
+    missing = [repr(path) for path in sorted(own.keys() - tensors.keys())]
     if unexpected:
         lines.append(f"Unexpected key(s): {', '.join(unexpected)}.")
     if missing:
@@ -113,7 +118,7 @@ def _reparametrize_module(
         )
 
 
-def call_with(
+def _functional_call(
     module: Any, parameters_and_buffers: dict[str, Any], args: Any = None,
     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
@@ -134,6 +139,6 @@ def functional_call(
         FutureWarning,
         stacklevel=2,
     )
-    return call_with(
+    return _functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )
