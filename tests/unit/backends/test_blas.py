@@ -1,6 +1,10 @@
 """Which BLAS is used and why, and OpenBLAS beside our pool of threads."""
 
 import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy
 import pytest
@@ -109,3 +113,33 @@ def test_a_blocked_layout_needs_the_library_that_made_it() -> None:
 def test_elements_that_are_only_moved_may_be_of_any_type() -> None:
     call = OwnCall(Reorder(plain((3, 4), int32), plain((3, 4), int32, (1, 3))))
     assert call.layout("result").strides == (1, 3)
+
+
+STORED = """
+import numpy, sys
+sys.path.insert(0, {support!r})
+from library_calls import run
+from thunk.backends.cpu.calls.build import build
+from thunk.backends.cpu.calls.layout import plain
+from thunk.backends.cpu.calls.specs import matmul
+from thunk.backends.cpu.llvm.store import store
+from thunk.types.dtype import float32
+square = plain((16, 16), float32)
+values = numpy.eye(16)
+found = run(build(matmul(square, square, square)), left=values, right=2 * values)["out"]
+assert (found == 2 * values).all()
+print(store.counts.hits, store.counts.misses)
+"""
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    support = next(path for path in sys.path if path.endswith("support"))
+    environment = {**os.environ, "THUNK_CACHE_DIR": str(tmp_path)}
+    counts = [
+        subprocess.run(
+            [sys.executable, "-c", STORED.format(support=support)],
+            env=environment, capture_output=True, text=True, check=True, timeout=60,
+        ).stdout.split()
+        for _ in range(2)
+    ]  # fmt: skip
+    assert counts == [["0", "1"], ["1", "0"]]

@@ -7,14 +7,17 @@ functions by names that were defined before.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import itertools
 from collections.abc import Callable, Mapping
-from functools import cache, wraps
+from functools import cache, partial, wraps
+from pathlib import Path
 from typing import Any, Final, ParamSpec
 
 from llvmlite import binding
 
-from thunk.backends.cpu.machine import features, lanes, target_machine
+from thunk.backends.cpu.llvm.store import store
+from thunk.backends.cpu.machine import description, features, lanes, target_machine
 
 Arguments = ParamSpec("Arguments")
 
@@ -58,9 +61,10 @@ def native(
 
         @wraps(write)
         def address(*arguments: Arguments.args, **options: Arguments.kwargs) -> int:
-            key = f"{arguments}{options}"
+            key = f"{write.__module__}.{write.__qualname__}{arguments}{options}"
             if key not in known:
-                known[key] = _loaded(name, write(*arguments, **options), vectorise)
+                text = partial(write, *arguments, **options)
+                known[key] = _loaded(name, _object_code_of(name, key, text, vectorise))
             return known[key]
 
         return address
@@ -68,9 +72,28 @@ def native(
     return decorate
 
 
-def _loaded(name: str, text: str, vectorise: bool) -> int:
+@cache
+def _edition() -> str:
+    """Tells the sources of the code writers from older and newer ones."""
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    states = [source.stat() for source in sources]
+    listed = ";".join(f"{state.st_size},{state.st_mtime_ns}" for state in states)
+    return hashlib.sha256(listed.encode()).hexdigest()
+
+
+def _object_code_of(name: str, key: str, text: Callable[[], str], vectorise: bool) -> bytes:
+    """Compiled by this process, or by an earlier one."""
+    key = f"{description()} {_edition()}\n{key}"
+    file = f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+    code = store.get(file, key)
+    if code is None:
+        code = _object_code(text(), vectorise)
+        store.put(file, key, code)
+    return code
+
+
+def _loaded(name: str, code: bytes) -> int:
     """Machine code in memory; the address of its function `name`."""
-    code = _object_code(text, vectorise)
     builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(name)
     for symbol, start in _symbols.items():
         builder.import_symbol(symbol, start)
