@@ -51,18 +51,24 @@ class Compiled:
         return int(self._engine.get_function_address(name))
 
 
-def _new_module() -> ir.Module:
+def new_module() -> ir.Module:
     module = ir.Module("vectors")
     module.triple = binding.get_default_triple()
     return module
 
 
-def _loop(function: Any, count: Any, width: int, body: Callable[[Any, Any], None]) -> None:
+def counted_loop(
+    function: Any, count: Any, width: int, body: Callable[[Any, Any], None],
+    before: Callable[[Any], None] | None = None,
+) -> None:  # fmt: skip
     """Runs the body for 0, width, ... below the count; the count is at least one width."""
     entry = function.append_basic_block("entry")
     loop = function.append_basic_block("loop")
     done = function.append_basic_block("done")
-    ir.IRBuilder(entry).branch(loop)
+    start = ir.IRBuilder(entry)
+    if before is not None:
+        before(start)
+    start.branch(loop)
     builder = ir.IRBuilder(loop)
     index = builder.phi(_INDEX)
     index.add_incoming(ir.Constant(_INDEX, 0), entry)
@@ -73,7 +79,8 @@ def _loop(function: Any, count: Any, width: int, body: Callable[[Any, Any], None
     ir.IRBuilder(done).ret_void()
 
 
-def _attributes(function: Any) -> None:
+def prefer_wide(function: Any) -> None:
+    """Lets LLVM use the widest registers."""
     wide = '"prefer-vector-width"="512"'
     function.attributes._known = function.attributes._known | {wide}
     function.attributes.add(wide)
@@ -88,10 +95,10 @@ def compile_function(
     features = host_features() if features is None else features
     scalar = ir.FloatType() if dtype.itemsize == 4 else ir.DoubleType()
     vector = ir.VectorType(scalar, width)
-    module = _new_module()
+    module = new_module()
     kind = ir.FunctionType(ir.VoidType(), [_POINTER] * (operands + 1) + [_INDEX])
     function = ir.Function(module, kind, "run")
-    _attributes(function)
+    prefer_wide(function)
 
     def body(builder: Any, index: Any) -> None:
         def place(pointer: Any) -> Any:
@@ -105,7 +112,7 @@ def compile_function(
         builder.store(result, place(function.args[0]), align=dtype.itemsize)
 
     with emitting_for(features):
-        _loop(function, function.args[-1], width, body)
+        counted_loop(function, function.args[-1], width, body)
     compiled = Compiled(module, features)
     native = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (operands + 1), ctypes.c_int64)(
         compiled.address("run")
@@ -162,12 +169,12 @@ def worst_of_range(
     of `width` inputs.
     """
     features = host_features() if features is None else features
-    module = _new_module()
+    module = new_module()
     whole = ir.VectorType(ir.IntType(32), width)
     double = ir.VectorType(ir.DoubleType(), width)
     kind = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, ir.IntType(32), _INDEX])
     function = ir.Function(module, kind, "run")
-    _attributes(function)
+    prefer_wide(function)
 
     def body(builder: Any, index: Any) -> None:
         start = builder.add(function.args[2], builder.trunc(index, ir.IntType(32)))
@@ -187,7 +194,7 @@ def worst_of_range(
         builder.store(builder.select(larger.value, bits, where), function.args[1], align=4)
 
     with emitting_for(features):
-        _loop(function, function.args[3], width, body)
+        counted_loop(function, function.args[3], width, body)
     compiled = Compiled(module, features)
     native = ctypes.CFUNCTYPE(
         None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int64
