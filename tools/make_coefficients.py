@@ -152,6 +152,9 @@ def fits() -> Iterator[Fit]:
     yield Fit("arctangent", "(atan(x) - x) / x**3 of x**2",
               removable(of_root(lambda x: (mp.atan(x) - x) / x**3)),
               mpf(0), mpf("1.00001"), {32: 9, 64: 21}, lambda s: s + mpf("1e-6"))
+    yield Fit("tanh", "(tanh(x) - x) / x**3 of x**2",
+              removable(of_root(lambda x: (mp.tanh(x) - x) / x**3)),
+              mpf(0), mpf("0.3601"), {32: 5}, lambda s: s + mpf("1e-6"))
     yield Fit("error", "(erf(x) - x) / x of x**2",
               removable(of_root(lambda x: (mp.erf(x) - x) / x)),
               mpf(0), mpf("1.00001"), {32: 7, 64: 14})

@@ -14,6 +14,7 @@ from thunk.backends.cpu.llvm.math.exact import (
     sum_of_ordered,
 )
 from thunk.backends.cpu.llvm.math.lanes import (
+    SINGLE,
     Lanes,
     at_least,
     at_most,
@@ -113,11 +114,28 @@ def expm1(x: Lanes) -> Lanes:
     return choose(abs(x) < 2.0 ** -(form.mantissa + 2), x, half + half)
 
 
+def _short_tanh(x: Lanes) -> Lanes:
+    """In float32: an odd polynomial near zero, 1 - 2 / (exp(2 x) + 1) elsewhere."""
+    size = abs(x)
+    square = x * x
+    series = polynomial(square, COEFFICIENTS["tanh", 32])
+    near = multiply_add(size * square, series, size)
+    # Beyond the bound the result is 1. What rounding takes from the exponent of 2 is a small
+    # part of a quotient that falls faster than the exponent grows.
+    exponent = at_most(size, 9.5) * (2 * _LOG2_E)
+    shifted = exponent + x.format.magic
+    r = exponent - (shifted - x.format.magic)
+    grown = multiply_add(r, polynomial(r, COEFFICIENTS["power_of_two", 32]), 1.0)
+    far = 1.0 - 2.0 / multiply_add(grown, power_of_two(shifted), 1.0)
+    return choose(size < 0.6, near, far).with_sign_of(x)
+
+
 @vector_function("tanh")
 def tanh(x: Lanes) -> Lanes:
-    form = x.format
+    if x.format is SINGLE:
+        return _short_tanh(x)
     # Beyond the bound the result is 1.
-    size = at_most(abs(x), constant_for(form, 9.5, 20.0))
+    size = at_most(abs(x), 20.0)
     grown = _lessened_pair(size + size)
     divisor, rest = sum_of_ordered(at_least(grown[0], 2.0), at_most(grown[0], 2.0))
     quotient, left = quotient_of_pairs(grown, (divisor, rest + grown[1]))
