@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from thunk.nn.attention import flex_attention
+
 
 class SDPBackend(Enum):
     """A way to compute attention."""
@@ -31,4 +33,4 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
     yield
 
 
-__all__ = ["SDPBackend", "sdpa_kernel"]
+__all__ = ["SDPBackend", "flex_attention", "sdpa_kernel"]
