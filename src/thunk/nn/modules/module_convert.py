@@ -21,31 +21,44 @@ from thunk.types.tensor_base import TensorBase
 Convert = Callable[[Any], Any]
 
 
-def parse_to(
-    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False,
-    copy: bool = False, memory_format: Any = None, tensor: Any = None,
-) -> tuple[Any, Any, bool, Any]:  # fmt: skip
+_FORMS = {
+    "tensor": ("tensor", "non_blocking", "copy"),
+    "dtype": ("dtype", "non_blocking", "copy"),
+    "device": ("device", "dtype", "non_blocking", "copy"),
+}
+
+
+def parse_to(*args: Any, memory_format: Any = None, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The device, dtype, `non_blocking` and memory format that arguments of `to` mean."""
-    given = list(args)
-    if given and isinstance(given[0], TensorBase):
-        tensor = given.pop(0)
-    elif given and isinstance(given[0], dtype_type):
-        dtype = given.pop(0)
-    elif given:
-        device = given.pop(0)
-        if given and (given[0] is None or isinstance(given[0], dtype_type)):
-            dtype = given.pop(0)
-    if given:
-        non_blocking = given.pop(0)
-    if len(given) > 1 or not isinstance(non_blocking, (bool, int)):
+    first = args[0] if args else None
+    form = "device"
+    if isinstance(first, TensorBase) or "tensor" in kwargs:
+        form = "tensor"
+    elif isinstance(first, dtype_type):
+        form = "dtype"
+    names = _FORMS[form]
+    given = dict(zip(names, args))
+    found = {"device": None, "dtype": None, "non_blocking": False, "copy": False, **given, **kwargs}
+    fits = (
+        len(args) <= len(names)
+        and not given.keys() & kwargs.keys()
+        and kwargs.keys() <= set(names)
+        and (found["dtype"] is None or isinstance(found["dtype"], dtype_type))
+        and isinstance(found["non_blocking"], bool)
+        and (found["device"] is None or isinstance(found["device"], (device_type, str, int)))
+    )
+    if not fits:
         raise TypeError(
-            f"to: expected (device, dtype, non_blocking), (dtype, non_blocking) or (tensor, "
-            f"non_blocking), got {args}"
+            "to: expected (device, dtype, non_blocking), (dtype, non_blocking) or (tensor, "
+            f"non_blocking), got {args} and {kwargs}"
         )
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-    place = None if device is None else device_type(device)
-    return place, dtype, bool(non_blocking), memory_format
+    if found["copy"]:
+        raise RuntimeError(".to() does not accept copy argument")
+    if form == "tensor":
+        like: Any = found["tensor"]
+        found.update(device=like.device, dtype=like.dtype)
+    place = None if found["device"] is None else device_type(found["device"])
+    return place, found["dtype"], found["non_blocking"], memory_format
 
 
 def _keeps_object(tensor: Any, applied: Any) -> bool:
