@@ -5,6 +5,7 @@ from thunk.backends.cpu.lowering import (
     arithmetic,
     batch,
     comparison,
+    convolution,
     functions,
     index,
     loss,
@@ -17,6 +18,6 @@ from thunk.backends.cpu.lowering import (
 )
 
 TABLES = (
-    activation, arithmetic, batch, comparison, functions, index, loss, memory, product, reduction,
-    rows, smooth, update,
+    activation, arithmetic, batch, comparison, convolution, functions, index, loss, memory, product,
+    reduction, rows, smooth, update,
 )  # fmt: skip
