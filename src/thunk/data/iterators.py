@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from thunk.data.failure import ExceptionWrapper
@@ -113,6 +114,9 @@ class MultiProcessIterator(BaseLoaderIterator):
             loader.drop_last, self._base_seed, loader.worker_init_fn, loader.num_workers,
         )  # fmt: skip
         self._pool = WorkerPool(plan, loader.multiprocessing_context)
+        # Not `__del__`: where the iterator is part of a cycle, its sockets could be gone by then.
+        # At the end of the interpreter, workers are ended with all other daemons.
+        weakref.finalize(self, self._pool.close).atexit = False
         self._prime()
 
     @property
@@ -204,13 +208,7 @@ class MultiProcessIterator(BaseLoaderIterator):
         return answer
 
     def _shutdown_workers(self) -> None:
-        # The pool is missing where its own start failed.
-        pool = self.__dict__.get("_pool")
-        if pool is not None:
-            pool.close()
-
-    def __del__(self) -> None:
-        self._shutdown_workers()
+        self._pool.close()
 
 
 def iterator_for(loader: DataLoader[Any]) -> BaseLoaderIterator:

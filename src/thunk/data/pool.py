@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 import signal
-import sys
 import time
 import warnings
 from multiprocessing.connection import Connection, wait
@@ -40,6 +40,7 @@ class WorkerPool:
         self.retired: set[int] = set()
         self._connections: list[Connection] = []
         self._closed = False
+        self._owner = os.getpid()
         run_before_fork()
         try:
             for number in range(plan.num_workers):
@@ -113,8 +114,8 @@ class WorkerPool:
 
     def close(self) -> None:
         """End every worker and close every socket."""
-        if self._closed or sys.is_finalizing():
-            # At the end of the interpreter the workers, being daemons, are ended already.
+        if self._closed or os.getpid() != self._owner:
+            # In a fork of the loader's process this is a copy: neither workers nor sockets are its.
             return
         self._closed = True
         for number in range(len(self.processes)):

@@ -6,6 +6,7 @@ import itertools
 import pickle
 import random
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import thunk
 import thunk.utils.data as public
 from thunk.data.gather import rows_of, stacked
+from thunk.lazy.eager import eager
 from thunk.utils.data import (
     DataLoader,
     Dataset,
@@ -22,6 +24,14 @@ from thunk.utils.data import (
     TensorDataset,
     random_split,
 )
+
+
+@pytest.fixture(autouse=True)
+def _op_by_op() -> Iterator[None]:
+    """As a loader runs everything."""
+    with eager():
+        yield
+
 
 SOURCES = {
     "matrix": lambda: thunk.arange(24.0).reshape(8, 3),

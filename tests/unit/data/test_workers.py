@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -260,6 +261,35 @@ def test_nothing_stays_behind(options: dict[str, Any], taken: int) -> None:
 
 
 @linux
+def test_iterators_in_cycles_end_their_workers() -> None:
+    """The collector may finalise the sockets of a cycle before the iterator that uses them."""
+    gc.collect()
+    files, processes = open_files(), children()
+    for _ in range(5):
+        iterator = iter(DataLoader(Squares(), num_workers=1))
+        cycle = {"pool": iterator._pool, "iterator": iterator}
+        cycle["self"] = cycle
+        iterator.cycle = cycle
+        del iterator, cycle
+        gc.collect()
+    assert children() == processes
+    assert open_files() == files
+
+
+def test_a_fork_does_not_end_its_parents_workers() -> None:
+    iterator = iter(DataLoader(Squares(), num_workers=1))
+    assert next(iterator).item() == 0
+    pid = os.fork()
+    if not pid:
+        iterator._shutdown_workers()
+        del iterator
+        gc.collect()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert [batch.item() for batch in iterator] == [index * index for index in range(1, 8)]
+
+
+@linux
 def test_workers_end_with_their_loader_whatever_kills_it(tmp_path: Path) -> None:
     script = tmp_path / "loader.py"
     script.write_text(
@@ -289,6 +319,21 @@ def test_hooks_run_before_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     list(DataLoader(Squares(), num_workers=2))
     list(DataLoader(Squares()))
     assert calls == [os.getpid()]
+
+
+@pytest.mark.parametrize("options", ["", ", persistent_workers=True"])
+def test_a_program_may_end_while_workers_run(options: str) -> None:
+    program = (
+        "from thunk.utils.data import DataLoader\n"
+        f"loader = DataLoader(list(range(99)), num_workers=2{options})\n"
+        "iterator = iter(loader)\n"
+        "print(next(iterator))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "tensor([0])\n", "")
 
 
 def test_what_is_pending_is_computed_once_before_a_fork() -> None:

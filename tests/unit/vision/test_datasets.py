@@ -17,6 +17,7 @@ import numpy
 import pytest
 
 import thunk
+from thunk.lazy.eager import eager
 from thunk.utils.data import DataLoader
 from thunk.vision import datasets, transforms
 from thunk.vision.datasets import files, sources
@@ -132,7 +133,8 @@ def test_batches_in_one_step_are_the_single_pictures(
         write_cifar(tmp_path, monkeypatch)
         dataset = datasets.CIFAR10(tmp_path, transform=transform)
     indices = [5, 0, 17, -1, 5]
-    at_once = dataset.__collated__(indices)
+    with eager():
+        at_once = dataset.__collated__(indices)
     one_by_one = thunk.utils.data.default_collate([dataset[index] for index in indices])
     assert len(at_once) == len(one_by_one) == 2
     for left, right in zip(at_once, one_by_one):
