@@ -61,8 +61,8 @@ class _LowerCholesky(_LowerTriangular):
     """Lower triangular matrices with a positive diagonal."""
 
     def check(self, value: Any) -> Any:
-        diagonal = value.diagonal(dim1=-2, dim2=-1)
-        return super().check(value) & (diagonal > 0).all(-1)
+        triangular = super().check(value)
+        return triangular & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
 class _CorrCholesky(_LowerCholesky):
