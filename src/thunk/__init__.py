@@ -135,6 +135,7 @@ from thunk.tensor.settings import (
 )
 from thunk.tensor.storage import TypedStorage, UntypedStorage, is_storage
 from thunk.tensor.tensor import Tensor
+from thunk.transforms import vmap
 from thunk.types import dtype as _dtypes
 from thunk.types.device import device, get_default_device, set_default_device
 from thunk.types.dtype import dtype
@@ -188,7 +189,7 @@ __all__ += [
     "profiler", "save", "serialization", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "set_autocast_gpu_dtype", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
-    "sym_sum", "testing", "xpu",
+    "sym_sum", "testing", "vmap", "xpu",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker must go on to report names that do not exist

@@ -8,8 +8,12 @@ from typing import Any
 
 from thunk.nn.utils.stateless import _functional_call
 from thunk.ops.registry import t
+from thunk.transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
 
 
 def functional_call(

@@ -13,7 +13,7 @@ import torch
 from thunk.compat.check import lookup
 
 CENSUS = Path(__file__).parent / "data" / "api_census_five_packages.tsv"
-FLOOR = 0.93  # raised as names are added, never lowered
+FLOOR = 0.985  # raised as names are added, never lowered
 
 # Parts of PyTorch that are about its own compiler, other devices or other machines.
 EXCLUDED = (

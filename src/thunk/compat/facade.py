@@ -22,7 +22,20 @@ ROOTS: dict[str, tuple[str, ...]] = {
 }
 
 # PyTorch's name, Thunk's place, where the two differ.
-RENAMED = {"torch._lazy": "thunk.lazy", "torch.utils._pytree": "thunk.base.pytree"}
+RENAMED = {
+    "torch._lazy": "thunk.lazy",
+    "torch._tensor": "thunk.tensor.tensor",
+    "torch._tensor_str": "thunk.tensor.printing",
+    "torch.autograd.anomaly_mode": "thunk.autograd.anomaly",
+    "torch.autograd.grad_mode": "thunk.autograd.modes",
+    "torch.cuda.amp.autocast_mode": "thunk.cuda.amp",
+    "torch.cuda.amp.grad_scaler": "thunk.cuda.amp",
+    "torch.cuda.memory": "thunk.cuda",
+    "torch.cuda.random": "thunk.cuda",
+    "torch.functional": "thunk",
+    "torch.storage": "thunk.tensor.storage",
+    "torch.utils._pytree": "thunk.base.pytree",
+}
 
 # Packages of Thunk whose names mean something else in PyTorch, or nothing.
 INTERNAL = frozenset({
