@@ -13,6 +13,7 @@ from thunk import (
     distributions,
     fft,
     func,
+    futures,
     hub,
     jit,
     linalg,
@@ -32,7 +33,7 @@ from thunk import (
     xpu,
 )
 from thunk import assembly as _assembly
-from thunk.absent import OutOfMemoryError
+from thunk.absent import Event, OutOfMemoryError, Stream
 from thunk.amp.autocast_mode import (
     autocast,
     clear_autocast_cache,
@@ -71,6 +72,7 @@ from thunk.autograd import (
 from thunk.base.missing import MissingName as _MissingName
 from thunk.base.version import __version__
 from thunk.compiling import compile
+from thunk.cpu import get_device_module
 from thunk.foreach import functions as _foreach_functions
 from thunk.serialization import load, save
 from thunk.symbols import (
@@ -180,10 +182,11 @@ __all__ = [
     "special", "strided", "tensor", "typename", "use_deterministic_algorithms", "utils",
 ]  # fmt: skip
 __all__ += [
-    "OutOfMemoryError", "SymBool", "SymFloat", "SymInt",
+    "Event", "OutOfMemoryError", "Stream", "SymBool", "SymFloat", "SymInt",
     "_assert", "_check", "_check_index", "_check_is_size",
     "_check_not_implemented", "_check_type", "_check_value", "_check_with", "accelerator", "amp",
-    "autocast", "clear_autocast_cache", "compile", "cpu", "distributed", "get_autocast_cpu_dtype",
+    "autocast", "clear_autocast_cache", "compile", "cpu", "distributed",
+    "futures", "get_autocast_cpu_dtype", "get_device_module",
     "get_autocast_dtype", "get_autocast_gpu_dtype", "hub", "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled", "is_autocast_enabled", "jit", "load", "mps", "multiprocessing",
     "profiler", "save", "serialization", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",

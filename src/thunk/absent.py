@@ -94,5 +94,10 @@ class chosen_device:
         return None
 
 
+_any = Absent("torch", "Cannot access accelerator device when none is available.", RuntimeError)
+Stream = _any.kept("Stream")
+Event = _any.kept("Event")
+
+
 class OutOfMemoryError(RuntimeError):
     """A device ran out of memory."""

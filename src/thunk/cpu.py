@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from thunk.amp.autocast_mode import autocast as _autocast
+from thunk.types.device import device as _device
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module that answers for a type of device: `thunk.cpu`, `thunk.cuda`..."""
+    kind = _device("cpu" if device is None else device).type
+    found = sys.modules.get(f"thunk.{'cpu' if kind == 'lazy' else kind}")
+    if found is None:
+        raise RuntimeError(
+            f"get_device_module: expected a device with a module, got {kind!r}: Invalid device "
+            f"{kind}"
+        )
+    return found
 
 
 def is_available() -> bool:

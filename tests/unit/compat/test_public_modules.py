@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,41 @@ def test_variables_and_diagonals() -> None:
     assert thunk.zeros(4, 2).fill_diagonal_(1, True).tolist() == [[1, 0], [0, 1], [0, 0], [1, 0]]
     with pytest.raises(RuntimeError, match="equal length"):
         thunk.zeros(2, 3, 2).fill_diagonal_(1)
+
+
+def test_futures() -> None:
+    futures = thunk.futures
+    one, two = futures.Future(), futures.Future()
+    doubled = one.then(lambda done: done.value() * 2)
+    both = futures.collect_all([one, two])
+    assert not both.done()
+    with pytest.raises(RuntimeError, match="wait"):
+        one.value()
+    one.set_result(3)
+    two.set_exception(ValueError("no"))
+    assert doubled.wait() == 6
+    assert both.wait() == [one, two]
+    with pytest.raises(ValueError, match="no"):
+        two.wait()
+    with pytest.raises(RuntimeError, match="second"):
+        one.set_result(4)
+    assert futures.wait_all([one]) == [3]
+    assert one.then(lambda done: 1 / 0).done()
+
+
+def test_devices_modules_and_helpers() -> None:
+    library: Any = thunk
+    assert library.get_device_module("cpu") is library.cpu
+    assert library.get_device_module("cuda") is library.cuda
+    assert library.cpu.is_available()
+    with pytest.raises(RuntimeError, match="none is available"):
+        library.Stream()
+    utils = importlib.import_module("thunk._utils")
+    tensors = [thunk.ones(2, 2), thunk.zeros(3)]
+    flat = utils._flatten_dense_tensors(tensors)
+    assert flat.tolist() == [1.0] * 4 + [0.0] * 3
+    again = utils._unflatten_dense_tensors(flat, tensors)
+    assert [tuple(each.shape) for each in again] == [(2, 2), (3,)]
+    assert len(utils._take_tensors(tensors, 16)) == 2
+    with pytest.raises(RuntimeError, match="fallback in Python"):
+        library.utils.cpp_extension.load("name", [])
