@@ -121,7 +121,20 @@ def test_the_bundled_digits() -> None:
         [transforms.ToTensor()],
         [transforms.ToTensor(), transforms.Normalize((0.13,), (0.3,))],
         [transforms.ToTensor(), transforms.Normalize(0.5, 0.5), transforms.Normalize([0.1], [2])],
+        [
+            transforms.RandomCrop(20, padding=4),
+            transforms.RandomHorizontalFlip(),
+            transforms.ToTensor(),
+            transforms.Normalize((0.5,), (0.2,)),
+        ],
+        [
+            transforms.RandomVerticalFlip(0.3),
+            transforms.RandomCrop((28, 10), fill=9),
+            transforms.RandomCrop((30, 14), padding=(2, 1), fill=200),
+            transforms.ToTensor(),
+        ],
     ],
+    ids=["plain", "normal", "normal twice", "cifar", "crops"],
 )
 def test_batches_in_one_step_are_the_single_pictures(
     tmp_path: Path, name: str, steps: list[Any], monkeypatch: pytest.MonkeyPatch
@@ -133,9 +146,13 @@ def test_batches_in_one_step_are_the_single_pictures(
         write_cifar(tmp_path, monkeypatch)
         dataset = datasets.CIFAR10(tmp_path, transform=transform)
     indices = [5, 0, 17, -1, 5]
+    thunk.manual_seed(8)
     with eager():
         at_once = dataset.__collated__(indices)
+    following = thunk.rand(1).item()
+    thunk.manual_seed(8)
     one_by_one = thunk.utils.data.default_collate([dataset[index] for index in indices])
+    assert thunk.rand(1).item() == following
     assert len(at_once) == len(one_by_one) == 2
     for left, right in zip(at_once, one_by_one):
         assert (left.dtype, left.stride()) == (right.dtype, right.stride())
@@ -150,8 +167,15 @@ def test_other_transforms_are_asked_picture_by_picture() -> None:
         transforms.Compose([transforms.ToTensor(), thunk.neg]),
         transforms.Compose([transforms.ToTensor(), normal]),
         type("Own", (transforms.ToTensor,), {})(),
+        transforms.Compose([transforms.RandomCrop(40), transforms.ToTensor()]),
+        transforms.Compose([transforms.RandomCrop(20, padding=-1), transforms.ToTensor()]),
+        transforms.Compose([transforms.ToTensor(), transforms.RandomCrop(20)]),
     ):
         assert datasets.bundled_digits(False, transform).__collated__([0, 1]) is None
+    hooked = transforms.Normalize((0.1,), (1,))
+    hooked.register_forward_hook(lambda module, inputs, result: result + 1)
+    steps = transforms.Compose([transforms.ToTensor(), hooked])
+    assert datasets.bundled_digits(False, steps).__collated__([0, 1]) is None
     calls: list[int] = []
     dataset = datasets.bundled_digits(False, transforms.ToTensor(), lambda y: calls.append(y) or -y)
     _, labels = next(iter(DataLoader(dataset, batch_size=4)))

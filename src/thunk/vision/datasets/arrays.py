@@ -43,9 +43,11 @@ class PicturesInMemory(VisionDataset):
         pixels = _array(self.data)
         if not own or self.target_transform is not None or not isinstance(pixels, numpy.ndarray):
             return None
-        channels = pixels.shape[3] if pixels.ndim == 4 else 1
-        transform = None if state.lazy else on_batch(self.transform, channels)
-        if transform is None or pixels.dtype != numpy.uint8:
+        if state.lazy or pixels.dtype != numpy.uint8 or pixels.ndim not in (3, 4):
+            return None
+        shape = (*pixels.shape[1:3], pixels.shape[3] if pixels.ndim == 4 else 1)
+        transform = on_batch(self.transform, shape)
+        if transform is None:
             return None
         chosen = numpy.array(indices)
         if chosen.dtype != numpy.int64 or chosen.ndim != 1:
