@@ -6,6 +6,7 @@ number of threads. `Stream` belongs before a loop, its methods into it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -46,14 +47,8 @@ class Stream:
 
     def __init__(self, builder: Any, seed: Any, offset: Any, count: int) -> None:
         self.count = count
-        # The keys of each round, as numbers below 2**32.
-        self._keys: list[tuple[Any, Any]] = []
-        whole = Lanes(builder, seed)
-        first, second = whole & _LOW, whole.shift_in_zeros(32)
-        for _ in range(philox.ROUNDS):
-            self._keys.append((first.value, second.value))
-            first = (first + philox.KEY_STEPS[0]) & _LOW
-            second = (second + philox.KEY_STEPS[1]) & _LOW
+        keys = _round_keys(Lanes(builder, seed))
+        self._keys = [(first.value, second.value) for first, second in keys]
         self._offset = offset
         pairs = count // 2
         self._wide_offset = _splat(builder, offset, pairs)
@@ -84,20 +79,49 @@ class Stream:
 
     def scattered(self, builder: Any, index: Any) -> Any:
         """The words of any elements: `<n x i64>` in, `<n x i32>` out; each costs a whole block."""
-        places = Lanes(builder, index)
         count = index.type.count
-        left, right = places.shift_in_zeros(2), _splat(builder, self._offset, count)
-        for both in self._keys:
-            low = (left & _LOW) * philox.MULTIPLIERS[0]
-            high = (right & _LOW) * philox.MULTIPLIERS[1]
-            key, other = (_splat(builder, each, count) for each in both)
-            left, right = (
-                _exchanged(high) ^ left.shift_in_zeros(32) ^ key,
-                _exchanged(low) ^ right.shift_in_zeros(32) ^ other,
-            )
-        half = choose((places & 2).equals(0), left, right)
-        word = choose((places & 1).equals(0), half, half.shift_in_zeros(32))
+        keys = [tuple(_splat(builder, each, count) for each in both) for both in self._keys]
+        word = _words_at(Lanes(builder, index), keys, _splat(builder, self._offset, count))
         return builder.trunc(word.value, ir.VectorType(_I32, count))
+
+
+def _round_keys(seed: Lanes) -> list[tuple[Lanes, Lanes]]:
+    """The two halves of each round's key, as numbers below 2**32."""
+    first, second = seed & _LOW, seed.shift_in_zeros(32)
+    keys = [(first, second)]
+    for _ in range(philox.ROUNDS - 1):
+        first = (first + philox.KEY_STEPS[0]) & _LOW
+        second = (second + philox.KEY_STEPS[1]) & _LOW
+        keys.append((first, second))
+    return keys
+
+
+def _words_at(places: Lanes, keys: list[Any], offset: Lanes) -> Lanes:
+    """One word of each lane's block, in the lower half of its 64 bits."""
+    left, right = places.shift_in_zeros(2), offset
+    for key, other in keys:
+        low = (left & _LOW) * philox.MULTIPLIERS[0]
+        high = (right & _LOW) * philox.MULTIPLIERS[1]
+        left, right = (
+            _exchanged(high) ^ left.shift_in_zeros(32) ^ key,
+            _exchanged(low) ^ right.shift_in_zeros(32) ^ other,
+        )
+    half = choose((places & 2).equals(0), left, right)
+    return choose((places & 1).equals(0), half, half.shift_in_zeros(32))
+
+
+def word(builder: Any, index: Any, seed: Any, offset: Any) -> Any:
+    """The words of any elements, as 64-bit lanes; so are the index, the seed and the offset."""
+    keys = _round_keys(Lanes(builder, seed))
+    return (_words_at(Lanes(builder, index), keys, Lanes(builder, offset)) & _LOW).value
+
+
+def box_muller(builder: Any, size: Any, turn: Any, odd: Any) -> Any:
+    """A normal number of uniform doubles; `odd` is 1.0 for the second one of a pair, else 0.0."""
+    first, second = Lanes(builder, size), Lanes(builder, turn)
+    value = philox.normal_of(_Vectors(), first, second, Lanes(builder, odd) > 0.0)
+    assert isinstance(value, Lanes)
+    return value.value
 
 
 def _alternating(pairs: int) -> list[int]:
@@ -191,3 +215,7 @@ def normal_double(builder: Any, words: Any) -> Any:
     """The same as doubles, two words each."""
     uniform = _whole_double(_long_words(builder, words).shift_in_zeros(11))
     return _normal((uniform + 1.0) * 2.0**-53, uniform * 2.0**-53).value
+
+
+# For terms of the code generator, which have one value a lane.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"philox_word": word, "box_muller": box_muller}

@@ -10,6 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from thunk.backends.cpu.llvm import philox
 from thunk.backends.cpu.llvm.math import vector_functions
 from thunk.backends.cpu.llvm.vectors import I1, I8, Vectors, scalar_type
 from thunk.compiler.expression import Expression
@@ -200,6 +201,6 @@ def across(vectors: Vectors, op: str, element: dtype, value: ir.Value) -> ir.Val
     return value
 
 
-FUNCTIONS: Mapping[str, Callable[..., ir.Value]] = vector_functions
+FUNCTIONS: Mapping[str, Callable[..., ir.Value]] = {**vector_functions, **philox.FUNCTIONS}
 
 __all__ = ["FUNCTIONS", "I1", "I8", "across", "cast", "combine", "compare", "emit", "identity"]

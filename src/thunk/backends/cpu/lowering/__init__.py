@@ -6,6 +6,7 @@ from thunk.backends.cpu.lowering import (
     batch,
     comparison,
     convolution,
+    counter,
     functions,
     index,
     loss,
@@ -18,6 +19,6 @@ from thunk.backends.cpu.lowering import (
 )
 
 TABLES = (
-    activation, arithmetic, batch, comparison, convolution, functions, index, loss, memory, product,
-    reduction, rows, smooth, update,
+    activation, arithmetic, batch, comparison, convolution, counter, functions, index, loss, memory,
+    product, reduction, rows, smooth, update,
 )  # fmt: skip
