@@ -330,10 +330,9 @@ def steps(library: Any, name: str, start: Any, slope: Any, factors: tuple[float,
     return param
 
 
-def beginning(library: Any) -> tuple[Any, Any]:
-    start, slope = (library.from_numpy(each.copy()) for each in values("float64")[:2])
-    slope = library.cat([slope, slope[:1] + 1])
-    return start[:, 0].clone().requires_grad_(), slope.requires_grad_()
+def beginning(library: Any) -> tuple[Any, ...]:
+    start, slope = (values("float64", seed)[0][:, 0] for seed in (0, 1))
+    return tuple(library.from_numpy(each.copy()).requires_grad_() for each in (start, slope))
 
 
 @pytest.mark.parametrize("name", list(DIFFERENTIABLE))

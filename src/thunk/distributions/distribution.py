@@ -6,6 +6,8 @@ dimensions of its own); what they may be is checked once, when a distribution is
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -65,12 +67,21 @@ class Distribution:
                 stacklevel=4,
             )
             return
+        checked = []
         for name, constraint in wanted.items():
             derived = isinstance(getattr(type(self), name, None), lazy_property)
             if is_dependent(constraint) or (derived and name not in self.__dict__):
                 continue
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            checked.append((name, constraint, value, constraint.check(value).all()))
+        if not checked:
+            return
+        truths = [truth for *_, truth in checked]
+        # One question for all parameters: each answer waits for what is pending.
+        if functools.reduce(operator.and_, truths):
+            return
+        for name, constraint, value, truth in checked:
+            if not truth:
                 raise ValueError(
                     f"{type(self).__name__}: expected parameter {name} "
                     f"({type(value).__name__} of shape {tuple(value.shape)}) to satisfy the "

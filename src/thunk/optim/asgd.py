@@ -17,6 +17,7 @@ class ASGD(ElementwiseOptimizer):
 
     _rule = asgd
     _number_states = frozenset({"step", "eta", "mu"})
+    _by_step = False
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None, "maximize": False, "differentiable": False, "capturable": False,
     }  # fmt: skip

@@ -20,15 +20,18 @@ class ElementwiseOptimizer(Optimizer):
 
     _rule: ClassVar[UpdateRule]
     _number_states = frozenset({"step"})
+    # Whether the rule's numbers follow from group and step count: then parameters share them.
+    _by_step: ClassVar[bool] = True
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters; `closure`, if given, computes the loss and the gradients."""
         loss = self._evaluate(closure)
         for group in self.param_groups:
+            shared: dict[float, dict[str, Any]] = {}
             for param in group["params"]:
                 if param.grad is not None:
-                    self._update(group, param, dense(self, param.grad))
+                    self._update(group, param, dense(self, param.grad), shared)
         return loss
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
@@ -45,14 +48,29 @@ class ElementwiseOptimizer(Optimizer):
         """What the rule needs besides tensors; counts the step in `state`."""
         raise NotImplementedError(f"{type(self).__name__}: expected a subclass with _numbers")
 
-    def _update(self, group: Mapping[str, Any], param: Any, grad: Any) -> None:
+    def _shared_numbers(
+        self, group: Mapping[str, Any], state: dict[str, Any], param: Any, shared: dict[float, Any]
+    ) -> dict[str, Any]:
+        """As `_numbers`, computed once for all parameters that made as many steps."""
+        if not self._by_step:
+            return self._numbers(group, state, param)
+        before = state["step"]
+        found: dict[str, Any] | None = shared.get(before)
+        if found is None:
+            found = shared[before] = self._numbers(group, state, param)
+        state["step"] = before + 1
+        return found
+
+    def _update(
+        self, group: Mapping[str, Any], param: Any, grad: Any, shared: dict[float, Any]
+    ) -> None:
         held = self._held(group)
         state: dict[str, Any] = {}
         if held or self._number_states:
             state = self.state[param]
             if not state:
                 state.update(self._start(group, param))
-        numbers = self._numbers(group, state, param)
+        numbers = self._shared_numbers(group, state, param, shared)
         differentiable = bool(group.get("differentiable"))
         complex_param = param.dtype.is_complex
         operands = {name: state[name] for name in held}

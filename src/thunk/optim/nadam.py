@@ -17,6 +17,7 @@ class NAdam(ElementwiseOptimizer):
 
     _rule = nadam
     _number_states = frozenset({"step", "mu_product"})
+    _by_step = False
     _later_options: ClassVar[dict[str, Any]] = {
         "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
         "decoupled_weight_decay": False,

@@ -17,6 +17,7 @@ class SGD(ElementwiseOptimizer):
 
     _rule = sgd
     _number_states = frozenset()
+    _by_step = False
     _later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False, "maximize": False, "foreach": None, "differentiable": False,
         "fused": False,

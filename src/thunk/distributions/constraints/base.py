@@ -84,7 +84,9 @@ class _DependentProperty(property, _Dependent):
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
-    def __call__(self, function: Callable[..., Any]) -> _DependentProperty:  # type: ignore[override]
+    def __call__(  # type: ignore[override]
+        self, function: Callable[..., Any]
+    ) -> _DependentProperty:
         """Decorate `function` with what is known before it runs."""
         return _DependentProperty(
             function, is_discrete=self._is_discrete, event_dim=self._event_dim

@@ -51,12 +51,13 @@ class UpdateRule:
     ) -> None:
         self.formula = formula
         self.optional = tuple(optional.split())
-        self._overloads: dict[tuple[str, ...], tuple[OpDef, tuple[str, ...]]] = {}
+        self._overloads: dict[tuple[str, ...], tuple[OpDef, tuple[str, ...], tuple[str, ...]]] = {}
         for count in range(len(self.optional) + 1):
             for extra in itertools.combinations(self.optional, count):
                 held = (*states.split(), *extra)
                 op = _declare(name, formula, doc, held, extra, numbers)
-                self._overloads[extra] = (op, _argument_names(op))
+                names = _argument_names(op)
+                self._overloads[extra] = (op, names, names[len(held) + 2 :])
 
     def __call__(self, recorded: bool, **operands: Any) -> tuple[Any, ...]:
         """The new parameter and the new states, in the order of the schema.
@@ -65,8 +66,8 @@ class UpdateRule:
         that gradients flow through it and no tensor has to become a number.
         """
         held = tuple([name for name in self.optional if operands.get(name) is not None])
-        op, names = self._overloads[held]
-        if recorded or _has_tensor_numbers(op, names, operands):
+        op, names, scalars = self._overloads[held]
+        if recorded or any(isinstance(operands[name], TensorBase) for name in scalars):
             return self.formula(t, **operands)
         result = call(op, tuple([operands[name] for name in names]))
         return result if isinstance(result, tuple) else (result,)
@@ -74,11 +75,6 @@ class UpdateRule:
 
 def _argument_names(op: OpDef) -> tuple[str, ...]:
     return tuple([each.name for each in op.schema.arguments])
-
-
-def _has_tensor_numbers(op: OpDef, names: Sequence[str], operands: dict[str, Any]) -> bool:
-    tensors = len(op.schema.returns) + 1
-    return any(isinstance(operands[name], TensorBase) for name in names[tensors:])
 
 
 def _declare(
