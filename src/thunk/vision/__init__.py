@@ -1,8 +1,8 @@
 """`thunk.vision`: datasets of pictures, transforms and utilities, under torchvision's names."""
 
-from thunk.vision import datasets, transforms, utils
+from thunk.vision import datasets, io, transforms, utils
 
-__all__ = ["datasets", "get_image_backend", "set_image_backend", "transforms", "utils"]
+__all__ = ["datasets", "get_image_backend", "io", "set_image_backend", "transforms", "utils"]
 
 
 def set_image_backend(backend: str) -> None:

@@ -19,7 +19,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def encoded(pixels: numpy.ndarray) -> bytes:
+def encoded(pixels: numpy.ndarray, level: int = 6) -> bytes:
     """A PNG of height x width x channels bytes."""
     height, width, channels = pixels.shape
     if pixels.dtype != numpy.uint8 or channels not in _COLOUR_TYPES:
@@ -30,5 +30,5 @@ def encoded(pixels: numpy.ndarray) -> bytes:
     rows = numpy.zeros((height, 1 + width * channels), numpy.uint8)
     rows[:, 1:] = pixels.reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
-    body = zlib.compress(rows.tobytes(), 6)
+    body = zlib.compress(rows.tobytes(), level)
     return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", body) + _chunk(b"IEND", b"")

@@ -14,6 +14,7 @@ import pytest
 
 import thunk
 from thunk.vision import images, png, utils
+from thunk.vision import io as io_
 
 PIXELS = numpy.random.default_rng(1).integers(0, 256, (5, 7, 3), dtype=numpy.uint8)
 
@@ -96,6 +97,14 @@ def test_saved_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     utils.save_image(image.requires_grad_(), str(tmp_path / "grad.png"))
     with pytest.raises(ImportError, match="expected Pillow to be installed"):
         utils.save_image(image, tmp_path / "x.jpg")
+
+
+def test_png_files_of_tensors(tmp_path: Path) -> None:
+    image = thunk.from_numpy(PIXELS).permute(2, 0, 1)
+    io_.write_png(image, tmp_path / "x.png", compression_level=0)
+    assert (decoded((tmp_path / "x.png").read_bytes()) == PIXELS).all()
+    assert bytes(io_.read_file(tmp_path / "x.png").tolist()) == (tmp_path / "x.png").read_bytes()
+    assert (decoded(bytes(io_.encode_png(image[:1]).tolist()))[..., 0] == PIXELS[..., 0]).all()
 
 
 def test_without_pillow_pictures_are_arrays() -> None:

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import thunk
-from thunk.vision import datasets, utils
+from thunk.vision import datasets, io, utils
 from thunk.vision import transforms as T
 from thunk.vision.transforms import functional as F
 
@@ -107,6 +107,25 @@ def test_folders_of_pictures(tmp_path: Path) -> None:
     image, label = dataset[2]
     assert (len(dataset), label, dataset.classes) == (4, 1, ["cat", "dog"])
     assert thunk.equal(image, F.to_tensor(PIXELS))
+
+
+def test_files_as_tensors(tmp_path: Path) -> None:
+    image = thunk.from_numpy(PIXELS).permute(2, 0, 1)
+    io.write_png(image, tmp_path / "a.png")
+    assert thunk.equal(io.read_image(str(tmp_path / "a.png")), image)
+    assert thunk.equal(io.decode_image(io.read_file(tmp_path / "a.png")), image)
+    grey = io.read_image(tmp_path / "a.png", io.ImageReadMode.GRAY)
+    assert thunk.equal(grey, F.pil_to_tensor(Image.fromarray(PIXELS).convert("L")))
+    assert io.read_image(tmp_path / "a.png", "rgb_alpha").shape == (4, 24, 30)
+    io.write_jpeg(thunk.from_numpy(SMOOTH).permute(2, 0, 1), tmp_path / "b.jpg", quality=95)
+    smooth = io.decode_jpeg(tmp_path / "b.jpg").int()
+    assert (smooth - thunk.from_numpy(SMOOTH).permute(2, 0, 1).int()).abs().float().mean() < 4
+    Image.fromarray(PIXELS).convert("P").save(tmp_path / "c.png")
+    assert io.read_image(tmp_path / "c.png").shape == (3, 24, 30)
+    with pytest.raises(TypeError, match="expected a tensor of bytes"):
+        io.write_file(tmp_path / "d", thunk.ones(3))
+    with pytest.raises(ValueError, match="channels x height x width"):
+        io.encode_png(thunk.ones(3))
 
 
 def test_datasets_hand_out_images() -> None:
