@@ -98,6 +98,7 @@ class Lower:
         self.buffers: dict[Value, Buffer] = {}
         self.uniform: dict[Buffer, Expression] = {}
         self.counts: dict[str, int] = {}
+        self.twins: dict[Value, dict[Any, Buffer]] = {}
         self.failures: list[tuple[type[Exception], str]] = []
         for index, value in enumerate(graph.inputs):
             self.buffers[value] = Buffer(f"in{index}", value.spec.dtype, _size(value.spec))
@@ -304,6 +305,14 @@ class Domain:
         """Store the term at every point."""
         self._emit(target, term.to(target.element), (False,) * len(self.sizes), "")
 
+    def loops_of(self, axes: Sequence[int]) -> tuple[int, ...]:
+        """The loops that walk dimensions."""
+        return tuple(axes)
+
+    def channel(self, access: Access) -> Access:
+        """What moves along dimension 1 only, in loops over that dimension."""
+        return access.over((access.strides[1],))
+
     def named(self, term: Expression, element: dtype | None = None) -> Expression:
         """The term as a value of its own, which loops may keep or compute again."""
         buffer = self.lower.temporary(element or term.dtype, prod(self.sizes))
@@ -397,9 +406,14 @@ class Row:
         self.cut = cut
         self.strides = strides
 
+    @property
+    def access(self) -> Access:
+        """The result in the loops that it was reduced from."""
+        return Access(self.buffer, self.buffer.element, self.strides)
+
     def again(self) -> Expression:
         """As a term in the loops that it was reduced from."""
-        return self.domain.lower.load(Access(self.buffer, self.buffer.element, self.strides))
+        return self.domain.lower.load(self.access)
 
     def in_its(self, domain: Domain, dropped: int) -> Expression:
         """As a term in loops from which one was dropped."""

@@ -60,7 +60,25 @@ class Nest:
                 joined.commit(self)
                 self.cost = cost
                 return True
-        return False
+        joined = self._alike(statement)
+        if joined is None or not self._accepts(joined):
+            return False
+        joined.commit(self)
+        self.cost = cost
+        return True
+
+    def _alike(self, statement: Statement) -> _Joined | None:
+        """The statement in the nest's own loops, where both read the same windows in them."""
+        if statement.sizes != self.sizes:
+            return None
+        known = {access for each in self.statements for access in each.reads}
+        if not any(access in known for access in statement.reads if any(access.strides)):
+            return None
+        whole = tuple([(size,) for size in self.sizes])
+        joined = _Joined(self, statement, whole, whole)
+        for loop in range(len(whole)):
+            joined.match(loop, 0, loop, 0)
+        return joined if joined.match_rest() else None
 
     def _candidates(self, statement: Statement) -> list[tuple[Access, Access]]:
         """Pairs of accesses to one buffer, here and there, those that move most first."""

@@ -11,6 +11,7 @@ from thunk.backends.cpu.lowering import (
     index,
     loss,
     memory,
+    pool,
     product,
     reduction,
     rows,
@@ -20,5 +21,5 @@ from thunk.backends.cpu.lowering import (
 
 TABLES = (
     activation, arithmetic, batch, comparison, convolution, counter, functions, index, loss, memory,
-    product, reduction, rows, smooth, update,
+    pool, product, reduction, rows, smooth, update,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.backends.cpu.lowering.blocked import Blocked, common_layout, natural
 from thunk.backends.cpu.lowering.reduction import count_of
 from thunk.backends.cpu.lowering.rows import affine, statistics
 from thunk.compiler.expression import Expression, working
@@ -20,18 +21,15 @@ def _channel(domain: Domain, value: Any) -> Expression | None:
     return domain.read_along(value, (1,)).to(working(batch))
 
 
-def _over(domain: Domain) -> tuple[int, ...]:
-    return (0, *range(2, len(domain.sizes)))
+def _over(batch: Value) -> tuple[int, ...]:
+    return (0, *range(2, len(batch.spec.shape)))
 
 
-def _to_channels(at: At, term: Expression) -> tuple[Domain, Expression]:
+def _to_channels(domain: Domain, count: int, term: Expression) -> tuple[Domain, Expression]:
     """A term that is the same all along a channel, in loops over channels."""
-    channels = at.over((at.node.args[0].spec.shape[1],))
-
-    def leaf(each: Expression) -> Any:
-        return each.attribute.over((each.attribute.strides[1],))
-
-    return channels, at.terms.mapped(term, {}, leaf)
+    channels = domain.at.over((count,))
+    moved = domain.terms.mapped(term, {}, lambda each: domain.channel(each.attribute))
+    return channels, moved
 
 
 @lowering("_native_batch_norm_legit_functional")
@@ -39,8 +37,8 @@ def batch_norm(
     at: At, input: Value, weight: Any, bias: Any, running_mean: Any, running_var: Any,
     training: bool, momentum: Any, eps: Any,
 ) -> None:  # fmt: skip
-    domain = at.points()
-    over = _over(domain)
+    domain = natural(at, (input,))
+    over = domain.loops_of(_over(input))
     value = domain.read(input)
     step = domain.number(eps, value.dtype)
     if training:
@@ -54,7 +52,7 @@ def batch_norm(
     for index, term in ((1, mean), (2, rstd)):
         spec = outputs[index].spec
         if spec is not None and spec.numel:
-            channels, moved = _to_channels(at, term)
+            channels, moved = _to_channels(domain, input.spec.shape[1], term)
             channels.store(moved, index)
     count = count_of(domain, over)
     unbiased = variance * (count / (count - 1)) if count > 1 else variance * float("inf")
@@ -64,7 +62,7 @@ def batch_norm(
         share = domain.number(momentum, value.dtype)
         old = _required(domain, running)
         moved_term = share * new + (1 - share) * old if training else old
-        channels, moved = _to_channels(at, moved_term)
+        channels, moved = _to_channels(domain, input.spec.shape[1], moved_term)
         channels.store(moved, index)
 
 
@@ -80,8 +78,8 @@ def batch_norm_backward(
     at: At, grad_out: Value, input: Value, weight: Any, running_mean: Any, running_var: Any,
     save_mean: Any, save_invstd: Any, train: bool, eps: Any, output_mask: Any,
 ) -> None:  # fmt: skip
-    domain = at.over(input.spec.shape)
-    over = _over(domain)
+    domain = _shared(at, grad_out, input)
+    over = domain.loops_of(_over(input))
     grad = domain.read(grad_out)
     if not train and running_mean is not None:
         mean = _required(domain, running_mean)
@@ -101,8 +99,15 @@ def batch_norm_backward(
         domain.store(rest * scale, 0)
     for index, row in ((1, product), (2, total)):
         if output_mask[index]:
-            kept, term = row.kept(False)
-            kept.store(term, index)
+            channels = at.over((input.spec.shape[1],))
+            channels.store(at.lower.load(domain.channel(row.access)), index)
+
+
+def _shared(at: At, grad_out: Value, input: Value) -> Domain:
+    """Loops over the batch in the layout that it and its gradient have in common."""
+    layout = common_layout(at, [input, grad_out])
+    shape = input.spec.shape
+    return at.over(shape) if layout is None else Blocked(at, shape, layout)
 
 
 def _groups(at: At, input: Value, sizes: tuple[int, ...]) -> tuple[Domain, Any]:

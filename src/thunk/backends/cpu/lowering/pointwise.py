@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from thunk.backends.cpu.lowering.blocked import natural
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, lowering
 from thunk.types.dtype import dtype
@@ -47,7 +48,7 @@ def pointwise(*names: str, needs: str = "") -> Callable[[Body], Body]:
         @lowering(*names)
         def lower(at: At, *args: Any) -> None:
             at.math_known(needs)
-            domain = at.points()
+            domain = natural(at, args)
             domain.store(body(Operands(at, domain), *args))
 
         return body

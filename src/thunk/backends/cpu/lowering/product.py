@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from thunk.backends.cpu.calls import call as calls
-from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import Layout, plain
-from thunk.backends.cpu.calls.specs import CallSpec, matmul
+from thunk.backends.cpu.calls.specs import matmul
+from thunk.backends.cpu.lowering.blocked import call_library, layout_of
 from thunk.backends.cpu.runner import threads
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
-from thunk.compiler.lowering import At, Domain, LibraryCall, Unsupported, lowering
+from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Scalar, Value
 from thunk.types.dtype import FLOATING, dtype
-from thunk.types.spec import TensorSpec, contiguous_strides
-
-
-def call_library(at: At, spec: CallSpec, places: Mapping[str, Access]) -> calls.LibraryCall:
-    """Add the call that serves `spec`; `places` says where each of its operands lies."""
-    built = build(spec)
-    bound = built.bind()
-    reads = [each for each in built.operands if each.access == "read"]
-    writes = [
-        each for each in built.operands if each.access != "read" and each.name != calls.SCRATCHPAD
-    ]
-    at.lower.items.append(
-        LibraryCall(
-            str(built), [places[each.name] for each in reads],
-            [places[each.name] for each in writes], bound.function, bound.context,
-            built.scratchpad, (built, bound), at.node.where, built.flops,
-        )
-    )  # fmt: skip
-    return built
-
-
-def layout_of(spec: TensorSpec) -> Layout:
-    """How a graph's value lies in memory."""
-    return plain(spec.shape, spec.dtype, spec.strides)
+from thunk.types.spec import contiguous_strides
 
 
 def _place(at: At, value: Value) -> Access:
