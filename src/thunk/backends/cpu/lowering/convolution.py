@@ -21,6 +21,7 @@ from thunk.backends.cpu.runner import threads
 from thunk.compiler.access import Access
 from thunk.compiler.lowering import At, Unsupported, lowering
 from thunk.ir.graph import Value
+from thunk.ops.conv.geometry import Windows, windows
 from thunk.types.dtype import FLOATING
 
 FREE_POINTS = 1 << 10  # below this a layout of the library's own is not worth its reorders
@@ -31,18 +32,21 @@ class _Call:
 
     def __init__(
         self, at: At, direction: Direction, image: Value, weight: Value, result: Value,
-        places: tuple[Any, Any, Any, int], bias: Layout | None = None,
+        places: Windows, bias: Layout | None = None,
     ) -> None:  # fmt: skip
-        stride, padding, dilation, groups = places
         self.values = {"image": image, "weight": weight, "result": result}
         self.own = {name: layout_of(value.spec) for name, value in self.values.items()}
-        self.own["weight"] = split_groups(self.own["weight"], groups)
+        self.own["weight"] = split_groups(self.own["weight"], places.groups)
         wanted = list(self.own.values())
         if prod(result.spec.shape) >= FREE_POINTS and len(image.spec.shape) >= 3:
             wanted = [each.freed() for each in wanted]
+        after = tuple(
+            before if spare < step else before - spare
+            for before, spare, step in zip(places.padding, places.output_padding, places.stride)
+        )
         spec = Convolution(
-            direction, wanted[0], wanted[1], wanted[2], bias, tuple(stride), tuple(dilation),
-            tuple(padding), tuple(padding), groups, threads=threads().count,
+            direction, wanted[0], wanted[1], wanted[2], bias, places.stride, places.dilation,
+            places.padding, after, places.groups, threads=threads().count,
         )  # fmt: skip
         self.at = at
         self.built = build(spec)
@@ -71,47 +75,43 @@ def _check(at: At, values: list[Value]) -> None:
 
 
 @lowering("convolution")
-def convolution(
-    at: At, input: Value, weight: Value, bias: Any, stride: Any, padding: Any, dilation: Any,
-    transposed: bool, output_padding: Any, groups: int,
-) -> None:  # fmt: skip
+def convolution(at: At, input: Value, weight: Value, bias: Any, *arguments: Any) -> None:
     result = at.node.outputs[0]
-    _check(at, [input, weight, result])
-    places = (stride, padding, dilation, groups)
-    if not transposed:
+    _check(at, [input, weight, result, *([] if bias is None else [bias])])
+    places = windows(len(result.spec.shape) - 2, *arguments)
+    if not places.transposed and (bias is None or bias.spec.is_contiguous()):
         own = None if bias is None else layout_of(bias.spec)
         call = _Call(at, "forward", input, weight, result, places, own)
         call.run(None if bias is None else at.lower.window(bias))
         return
-    if bias is None:
-        _Call(at, "image", result, weight, input, places).run()
-        return
-    middle = Value(result.spec)
-    _Call(at, "image", middle, weight, input, places).run()
-    domain = natural(at, (middle,))
-    domain.store(domain.read(middle) + domain.read_along(bias, (1,)))
+    middle = result if bias is None else Value(result.spec)
+    if places.transposed:
+        _Call(at, "image", middle, weight, input, places).run()
+    else:
+        _Call(at, "forward", input, weight, middle, places).run()
+    if bias is not None:
+        domain = natural(at, (middle,))
+        domain.store(domain.read(middle) + domain.read_along(bias, (1,)))
 
 
 @lowering("convolution_backward")
 def convolution_backward(
-    at: At, grad_output: Value, input: Value, weight: Value, bias_sizes: Any, stride: Any,
-    padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int,
-    output_mask: Any,
-) -> None:  # fmt: skip
+    at: At, grad_output: Value, input: Value, weight: Value, bias_sizes: Any, *arguments: Any
+) -> None:
+    *rest, wanted = arguments
     to_input, to_weight, to_bias = at.node.outputs
     _check(at, [grad_output, input, weight])
-    places = (stride, padding, dilation, groups)
-    if output_mask[0]:
-        if transposed:
+    places = windows(len(input.spec.shape) - 2, *rest)
+    if wanted[0]:
+        if places.transposed:
             _Call(at, "forward", grad_output, weight, to_input, places).run()
         else:
             _Call(at, "image", to_input, weight, grad_output, places).run()
-    if output_mask[1]:
-        image, result = (grad_output, input) if transposed else (input, grad_output)
+    if wanted[1]:
+        image, result = (grad_output, input) if places.transposed else (input, grad_output)
         _Call(at, "weight", image, to_weight, result, places).run()
-    if output_mask[2]:
-        rank = len(grad_output.spec.shape)
-        over = (0, *range(2, rank))
+    if wanted[2]:
+        over = (0, *range(2, len(grad_output.spec.shape)))
         domain = natural_over(at, grad_output)
         row = domain.reduce("add", domain.read(grad_output), domain.loops_of(over))
         channels = at.over(to_bias.spec.shape)
