@@ -13,19 +13,11 @@ LEFT_OUT_PREFIXES = {
     "torch.cuda.": "CUDA",
     "torch.distributed": "distributed",
     "torch.jit.": "TorchScript",
-    "torch.nn": "modules and initialisers",
-    "torch.optim": "optimizers",
-    "torch.distributions": "distributions",
     "torch.backends.": "other back ends",
     "torch.compile": "capture",
-    "torch.amp.": "autocast",
-    "torch.autocast": "autocast",
 }
-KEPT_PREFIX = "torch.nn.functional"
 LEFT_OUT_NAMES = {
     "Tensor.cuda": "CUDA",
-    "torch.save": "serialization",
-    "torch.load": "serialization",
     "Tensor.indices": "sparse layouts",
     "Tensor.name": "named tensors; in the census mostly other objects' attribute",
 }
@@ -39,8 +31,6 @@ def census() -> list[str]:
 def reason_left_out(name: str) -> str | None:
     if name in LEFT_OUT_NAMES:
         return LEFT_OUT_NAMES[name]
-    if name.startswith(KEPT_PREFIX):
-        return None
     reasons = [why for prefix, why in LEFT_OUT_PREFIXES.items() if name.startswith(prefix)]
     return reasons[0] if reasons else None
 

@@ -1,4 +1,4 @@
-"""Every tensor operator among the 350 most used names of PyTorch's API exists here.
+"""Nearly every one of the 350 most used names of PyTorch's API exists here.
 
 In: the names that `census.py` requires. Out: one test a name; the names left out, with their
 reasons, close the run.
@@ -36,4 +36,4 @@ def test_name_exists(name: str) -> None:
 def test_what_is_left_out() -> None:
     left_out = [name for names in left_out_by_reason().values() for name in names]
     assert sorted([*REQUIRED, *left_out]) == sorted(census())
-    assert (len(REQUIRED), len(left_out)) == (276, 74)
+    assert (len(REQUIRED), len(left_out)) == (329, 21)
