@@ -222,3 +222,21 @@ def test_adaptive_softmax_is_a_softmax() -> None:
     assert thunk.equal(module.predict(given), whole.argmax(1))
     with pytest.raises(RuntimeError, match=r"in \[0, 11\]"):
         module(given, wanted + 1)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_pools_of_no_samples_have_no_samples(count: int) -> None:
+    for name, arguments in (("MaxPool", (2,)), ("AvgPool", (2,)), ("AdaptiveMaxPool", (3,)),
+                            ("AdaptiveAvgPool", (3,)), ("LPPool", (2.0, 2))):
+        given = random(0, 2, *[6] * count).requires_grad_()
+        found = getattr(nn, f"{name}{count}d")(*arguments)(given)
+        assert tuple(found.shape) == (0, 2, *[3] * count)
+        found.sum().backward()
+        assert given.grad.shape == given.shape
+
+
+def test_circular_padding_refuses_more_than_is_left() -> None:
+    given = thunk.arange(3.0).reshape(1, 1, 3)
+    assert nn.CircularPad1d((-1, 2))(given).tolist() == [[[1.0, 2.0, 1.0, 2.0]]]
+    with pytest.raises(RuntimeError, match="at most 2 elements"):
+        nn.CircularPad1d((-1, 3))(given)

@@ -91,6 +91,7 @@ def _last_nan_or_first_largest(cells: Any) -> Any:
 def add_to_planes(values: Any, indices: Any, shape: Sequence[int], dims: int) -> Any:
     """Planes of `shape` whose elements are the sums of the `values` with their flat index."""
     planes, size = math.prod(shape[:-dims]), math.prod(shape[-dims:])
-    rows = indices.reshape(planes, -1) + numpy.arange(planes)[:, None] * size
+    width = math.prod(indices.shape[-dims:])
+    rows = indices.reshape(planes, width) + numpy.arange(planes)[:, None] * size
     flat = numpy.bincount(rows.ravel(), values.ravel(), planes * size)
     return flat.reshape(shape)

@@ -154,6 +154,11 @@ def _wrapped(self: Any, dim: int, before: int, after: int) -> Any:
     size = self._spec.shape[dim]
     body = t.slice(self, dim, max(-before, 0), size - max(-after, 0))
     length = body._spec.shape[dim]
+    if max(before, after) > length:
+        raise Mismatch(
+            f"expected at most {length} elements of circular padding behind what negative padding "
+            f"leaves of dimension {dim}, got {max(before, after)}"
+        )
     parts = [body]
     if before > 0:
         parts.insert(0, t.slice(body, dim, length - before, length))
