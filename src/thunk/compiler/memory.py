@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from thunk.compiler.access import Buffer
 from thunk.compiler.lowering import LibraryCall
+from thunk.compiler.nest import Nest
 from thunk.compiler.schedule import Schedule, reads_of, writes_of
 from thunk.types.dtype import uint8
 
@@ -80,7 +81,9 @@ def _lifetimes(
                 step.space = Buffer(f"scratch{number}", uint8, step.scratch)
             touched.add(step.space)
         for buffer in touched:
-            inner = buffer in writes_of(step) and buffer not in stored[number]
+            # Calls write all their results, also those that nobody reads.
+            kept = not isinstance(step, Nest) or buffer in stored[number]
+            inner = buffer in writes_of(step) and not kept
             root = _root(buffer, aliases)
             if inner or root in plan.places:
                 continue

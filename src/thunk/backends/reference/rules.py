@@ -1,6 +1,7 @@
 """Every module of NumPy rules, imported for its registrations. A new module is one line here."""
 
 from thunk.backends.reference import (
+    attention,
     conv,
     conv_columns,
     copy,
@@ -47,6 +48,7 @@ from thunk.backends.reference import (
 )
 
 RULES = (
+    attention,
     conv,
     conv_columns,
     copy,

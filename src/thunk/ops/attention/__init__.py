@@ -1,5 +1,5 @@
 """Attention of queries to keys and values."""
 
-from thunk.ops.attention import attention
+from thunk.ops.attention import attention, blocks
 
-__all__ = ["attention"]
+__all__ = ["attention", "blocks"]

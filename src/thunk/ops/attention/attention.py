@@ -6,10 +6,10 @@ Invariant: a query that may attend to nothing gets zeros; half precision is comp
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from thunk.base.errors import Mismatch, expected
+from thunk.ops.attention.blocks import by_blocks, scale_of
 from thunk.ops.declare import composite
 from thunk.ops.registry import t
 from thunk.types.dtype import bool_, float32
@@ -83,8 +83,13 @@ def scaled_dot_product_attention(
         query, key, value = [each.to(float32) for each in (query, key, value)]
     if enable_gqa:
         key, value = _repeated_heads(query, key), _repeated_heads(query, value)
-    if scale is None:
-        scale = 1 / math.sqrt(max(query._spec.shape[-1], 1))
+    if by_blocks(query, key, value, attn_mask, dropout_p):
+        added = None if attn_mask is None else _added_mask(attn_mask, query)
+        found = t._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, 0.0, is_causal, attn_mask=added, scale=scale
+        )[0]
+        return found if element is float32 else found.to(element)
+    scale = scale_of(query, scale)
     scores = t.matmul(query * scale, t.transpose(key, -2, -1))
     mask = _causal_mask(query, key) if is_causal else attn_mask
     if mask is None:

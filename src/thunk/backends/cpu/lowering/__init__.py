@@ -3,6 +3,7 @@
 from thunk.backends.cpu.lowering import (
     activation,
     arithmetic,
+    attention,
     batch,
     comparison,
     convolution,
@@ -20,6 +21,6 @@ from thunk.backends.cpu.lowering import (
 )
 
 TABLES = (
-    activation, arithmetic, batch, comparison, convolution, counter, functions, index, loss, memory,
-    pool, product, reduction, rows, smooth, update,
+    activation, arithmetic, attention, batch, comparison, convolution, counter, functions, index,
+    loss, memory, pool, product, reduction, rows, smooth, update,
 )  # fmt: skip
