@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from thunk.base.config import config
 from thunk.base.version import __version__
+from thunk.compat import demo
 from thunk.compat.check import check
 from thunk.compat.doctor import diagnose
 from thunk.compat.report import report_at_exit
@@ -45,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
         "check", help="list the names of PyTorch in files that Thunk lacks, without running them"
     )
     checked.add_argument("paths", nargs="+", help="Python files, and folders of them")
+    demo.arguments_of(
+        commands.add_parser("demo", help="train a network on the digits that come with the package")
+    )
     commands.add_parser("doctor", help="print what this installation consists of and what works")
     dispatch = commands.add_parser(
         "dispatch",
@@ -87,8 +91,14 @@ def _doctor(chosen: argparse.Namespace) -> int:
     return 0 if healthy else 1
 
 
+def _demo(chosen: argparse.Namespace) -> int:
+    demo.run(chosen)
+    return 0
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "check": _check,
+    "demo": _demo,
     "dispatch": _dispatch,
     "doctor": _doctor,
     "options": _options,
