@@ -100,5 +100,14 @@ class OpDef:
         }  # fmt: skip
         return frozenset((numbers | self.numbers) - self.static)
 
+    @property
+    def needs_values(self) -> bool:
+        """Whether a call cannot wait: for its shape, or since users catch what it raises.
+
+        A bad index is reported by the run that meets it; a matrix without a factorization is
+        what programs ask for.
+        """
+        return self.dynamic_shape or (self.raises_on_data and "linalg" in self.name)
+
     def __repr__(self) -> str:
         return f"<OpDef {self.full_name}>"

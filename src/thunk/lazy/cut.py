@@ -9,15 +9,14 @@ import sys
 from typing import Any
 
 from thunk.autograd.saved import SavedValue
-from thunk.dispatch.call import call
-from thunk.dispatch.state import no_grad_recording
-from thunk.ir.opdef import OpDef
-from thunk.lazy.eager import eager
+from thunk.base.config import config
 from thunk.lazy.metrics import count
-from thunk.lazy.node import ATTACH, LEAF, Slot, TraceNode, operands_of
+from thunk.lazy.node import TraceNode, operands_of
+from thunk.lazy.program import GraphOfPath
 from thunk.lazy.record import history_from
-from thunk.lazy.segment import Segment, reads_of, thaw_constant
+from thunk.lazy.segment import Segment, reads_of
 from thunk.lazy.trace import Trace, has_storage
+from thunk.runtime.backend import backend_named
 from thunk.runtime.storage import Storage, array_of
 from thunk.runtime.tensors import new_tensor, tensor_like
 from thunk.types.spec import TensorSpec
@@ -98,48 +97,40 @@ def _residual_nodes(trace: Trace, alive: list[Any]) -> list[TraceNode]:
     return list(found)
 
 
+class Plan:
+    """The program of one cut, and where its inputs stand in a walk."""
+
+    __slots__ = ("executable", "inputs", "numbers", "specs")
+
+    def __init__(self, end: TraceNode, wanted: tuple[TraceNode, ...]) -> None:
+        built = GraphOfPath(end.path(), wanted)
+        self.inputs = built.inputs
+        self.numbers = built.numbers
+        self.specs = [each.spec.fresh() for each in wanted]
+        count("UncachedCompile")
+        self.executable = backend_named(config.backend).compile(built.graph, frozenset())
+
+    def run(self, leaves: list[Any], numbers: list[Any]) -> list[Any]:
+        """The wanted values, as tensors without history."""
+        found = self.executable.run(
+            [leaves[each] for each in self.inputs], [numbers[each] for each in self.numbers]
+        )
+        return [
+            new_tensor(Storage(data), spec) for data, spec in zip(found, self.specs, strict=True)
+        ]
+
+
 def _run(trace: Trace, wanted: list[TraceNode]) -> dict[TraceNode, Any]:
-    """Evaluate what `wanted` needs, in the order of recording, op by op."""
-    needed: set[TraceNode] = set()
-    stack = [each.producer for each in wanted]
-    while stack:
-        node = stack.pop()
-        if node not in needed:
-            needed.add(node)
-            stack += [each.producer for each in operands_of(node.args)]
-    values: dict[TraceNode, Any] = {}
-    count("Executions")
-    with eager(), no_grad_recording():
-        for node in trace.node.path():
-            if node in needed:
-                _evaluate(trace, node, values)
-    return values
-
-
-def _evaluate(trace: Trace, node: TraceNode, values: dict[TraceNode, Any]) -> None:
-    if node.op == LEAF:
-        values[node] = new_tensor(Storage(trace.leaves[node.leaf]), node.spec)
-    elif node.op == ATTACH:
-        values[node] = values[node.args[0]]
+    """Evaluate what `wanted` needs."""
+    distinct = tuple(dict.fromkeys(wanted))
+    end = trace.node
+    plan = end.plans.get(distinct)
+    if plan is None:
+        plan = end.plans[distinct] = Plan(end, distinct)
     else:
-        assert isinstance(node.op, OpDef)
-        numbers = iter(trace.scalars[node.scalar_start :])
-        args = tuple([_thaw(value, values, numbers) for value in node.args])
-        result = call(node.op, args)
-        if node.outputs is None:
-            values[node] = result
-        else:
-            values.update(zip(node.outputs, result, strict=True))
-
-
-def _thaw(value: Any, values: dict[TraceNode, Any], numbers: Any) -> Any:
-    if isinstance(value, TraceNode):
-        return values[value]
-    if isinstance(value, Slot):
-        return next(numbers)
-    if type(value) is tuple:
-        return tuple([_thaw(each, values, numbers) for each in value])
-    return thaw_constant(value)
+        count("CachedCompile")
+    count("Executions")
+    return dict(zip(distinct, plan.run(trace.leaves, trace.scalars), strict=True))
 
 
 def _commit(

@@ -24,7 +24,7 @@ from thunk.types.tensor_base import TensorBase
 
 def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     """Record one operator; operators whose result depends on data or chance run at once."""
-    if op.dynamic_shape or op.raises_on_data or op.random:
+    if op.needs_values or op.random:
         return run_now(op, args)
     trace = traces.current
     node = record(trace, op, args)

@@ -6,6 +6,7 @@ memory of its own for every output, laid out densely as the output's spec says.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -46,6 +47,8 @@ class Backend(Protocol):
 
 
 _backends: dict[str, Backend] = {}
+# Where backends of our own are; importing one registers it, on first use.
+_modules = {"cpu": "thunk.backends.cpu.backend", "reference": "thunk.backends.reference.backend"}
 
 
 def register_backend(backend: Backend) -> None:
@@ -56,11 +59,14 @@ def register_backend(backend: Backend) -> None:
 def backend_named(name: str) -> Backend:
     """The backend `name`; raises with the names there are."""
     found = _backends.get(name)
+    if found is None and name in _modules:
+        importlib.import_module(_modules[name])
+        found = _backends.get(name)
     if found is None:
-        raise ValueError(f"backend: expected one of {sorted(_backends)}, got {name!r}")
+        raise ValueError(f"backend: expected one of {backend_names()}, got {name!r}")
     return found
 
 
 def backend_names() -> list[str]:
-    """Every registered backend."""
-    return sorted(_backends)
+    """Every backend there is, loaded or not."""
+    return sorted({*_backends, *_modules})

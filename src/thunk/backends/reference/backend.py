@@ -1,0 +1,77 @@
+"""Enters: graphs. Leaves: executables that interpret them rule by rule, under the name "reference".
+
+Invariant: nothing is compiled and nothing is fused; a run is what eager mode would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from thunk.dispatch.call import call
+from thunk.dispatch.state import no_grad_recording
+from thunk.ir.graph import Graph, Scalar, Value
+from thunk.ir.printer import print_graph
+from thunk.lazy.eager import eager
+from thunk.runtime.backend import Number, register_backend
+from thunk.runtime.storage import Bytes, Storage
+from thunk.runtime.tensors import empty_tensor, new_tensor
+
+
+class Interpreted:
+    """A graph that runs node by node."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
+        """Evaluate every node in order."""
+        values: dict[Value, Any] = {
+            value: new_tensor(Storage(data), value.spec)
+            for value, data in zip(self.graph.inputs, inputs, strict=True)
+        }
+        with eager(), no_grad_recording():
+            for node in self.graph.nodes:
+                args = tuple([_argument(each, values, numbers) for each in node.args])
+                result = call(node.op, args)
+                results = result if isinstance(result, (tuple, list)) else (result,)
+                values.update(zip(node.outputs, results, strict=True))
+            return [_own_memory(values[each], each) for each in self.graph.outputs]
+
+    def text(self) -> str:
+        """The graph itself."""
+        return print_graph(self.graph)
+
+
+def _argument(value: Any, values: dict[Value, Any], numbers: Sequence[Number]) -> Any:
+    if isinstance(value, Value):
+        return values[value]
+    if isinstance(value, Scalar):
+        return numbers[value.index]
+    if isinstance(value, tuple):
+        return tuple([_argument(each, values, numbers) for each in value])
+    return value
+
+
+def _own_memory(tensor: Any, value: Value) -> Bytes:
+    """Fresh memory with the values laid out as the output's spec asks."""
+    fresh = empty_tensor(value.spec.fresh())
+    fresh.copy_(tensor)
+    data: Bytes = fresh._storage.data
+    return data
+
+
+class ReferenceBackend:
+    """Graphs interpreted by the NumPy rules."""
+
+    name = "reference"
+
+    def compile(self, graph: Graph, donated: frozenset[int]) -> Interpreted:
+        """Nothing to do before the run."""
+        return Interpreted(graph)
+
+    def wait(self) -> None:
+        """Runs are over when `run` returns."""
+
+
+register_backend(ReferenceBackend())

@@ -1,0 +1,71 @@
+"""Enters: the path of a walk, and the nodes that are wanted. Leaves: a graph that computes them.
+
+Invariant: the graph depends on the path and on the wanted nodes alone; a run is given the walk's
+buffers and numbers at the places that `inputs` and `numbers` list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from thunk.ir.graph import Graph, Scalar, Value
+from thunk.ir.opdef import OpDef
+from thunk.lazy.node import ATTACH, LEAF, Slot, TraceNode, operands_of
+from thunk.lazy.segment import thaw_constant
+
+
+def needed_for(wanted: Iterable[TraceNode]) -> set[TraceNode]:
+    """The producers that must run for `wanted`."""
+    needed: set[TraceNode] = set()
+    stack = [each.producer for each in wanted]
+    while stack:
+        node = stack.pop()
+        if node not in needed:
+            needed.add(node)
+            stack += [each.producer for each in operands_of(node.args)]
+    return needed
+
+
+class GraphOfPath:
+    """Builds the graph of one cut."""
+
+    def __init__(self, path: Sequence[TraceNode], wanted: Sequence[TraceNode]) -> None:
+        self.graph = Graph()
+        self.inputs: list[int] = []  # which leaf of the walk each input is
+        self.numbers: list[int] = []  # which number of the walk each scalar is
+        self._values: dict[TraceNode, Value] = {}
+        needed = needed_for(wanted)
+        for node in path:
+            if node in needed:
+                self._add(node)
+        self.graph.outputs = [self._values[node] for node in wanted]
+
+    def _add(self, node: TraceNode) -> None:
+        if node.op == LEAF:
+            self.inputs.append(node.leaf)
+            self._values[node] = self.graph.add_input(node.spec)
+        elif node.op == ATTACH:
+            self._values[node] = self._values[node.args[0]]
+        else:
+            assert isinstance(node.op, OpDef)
+            numbers = iter(range(node.scalar_start, node.scalar_start + len(node.args)))
+            args = tuple([self._argument(value, numbers) for value in node.args])
+            outputs = node.outputs or (node,)
+            made = self.graph.add(
+                node.op, args, tuple([each.spec for each in outputs]), node.where
+            )
+            self._values.update(zip(outputs, made.outputs, strict=True))
+
+    def _argument(self, value: Any, numbers: Any) -> Any:
+        if isinstance(value, TraceNode):
+            return self._values[value]
+        if isinstance(value, Slot):
+            self.numbers.append(next(numbers))
+            return self.graph.add_scalar(value.kind)
+        if type(value) is tuple:
+            return tuple([self._argument(each, numbers) for each in value])
+        return thaw_constant(value)
+
+
+__all__ = ["GraphOfPath", "Scalar", "needed_for"]
