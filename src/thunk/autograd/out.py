@@ -38,14 +38,14 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
             "differentiation, but one of the arguments requires grad; drop out= or use no_grad()"
         )
     plain = tuple([given[argument.name] for argument in functional.schema.arguments])
-    if "apart" in functional.variants:
-        _refuse_shared(op.name, outs, plain)
     result = call(functional, _with_out_dtype(functional, plain, outs))
     results = result if isinstance(result, (tuple, list)) else (result,)
     if len(outs) != len(results):
         raise RuntimeError(
             f"{op.name}: expected {len(results)} out tensors, got {len(outs)}; pass one a result"
         )
+    if "apart" in functional.variants:
+        _refuse_shared(op.name, outs, results, plain)
     for target, value in zip(outs, results, strict=True):
         if "exact" in functional.variants and target._spec.dtype is not value._spec.dtype:
             raise RuntimeError(
@@ -57,12 +57,15 @@ def out_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     return outs[0] if len(outs) == 1 else type(result)(outs)
 
 
-def _refuse_shared(name: str, outs: list[Any], inputs: tuple[Any, ...]) -> None:
-    for target, source in itertools.product(outs, tensors_in(inputs)):
-        have, other = target._spec, source._spec
-        if target._storage is not source._storage or not (have.numel and other.numel):
+def _refuse_shared(name: str, outs: list[Any], results: Any, inputs: tuple[Any, ...]) -> None:
+    """No element of an input may lie where a target will be written, resized if need be."""
+    pairs = zip(outs, results, strict=True)
+    for (target, result), source in itertools.product(pairs, tensors_in(inputs)):
+        have, want, other = target._spec, result._spec, source._spec
+        if target._storage is not source._storage or not (want.numel and other.numel):
             continue
-        if have.offset < other.extent() and other.offset < have.extent():
+        end = have.extent() if have.shape == want.shape else have.offset + want.numel
+        if have.offset < other.extent() and other.offset < end:
             raise RuntimeError(f"{name}: {SHARED}")
 
 

@@ -162,6 +162,9 @@ class Converter:
         storage = plain.untyped_storage()
         pointer = storage.data_ptr()
         whole = storage.nbytes() == plain.numel() * plain.element_size()
+        if not storage.nbytes():  # nothing to copy, and memory of the subject's own can be resized
+            return self.subject.resolve("empty")(
+                tuple(plain.shape), dtype=self.dtype(plain.dtype))
         if whole and plain.is_contiguous() and pointer not in self._shared:
             array = torch_to_array(plain).copy()
             return array_to_subject(self.subject, array.reshape(tuple(plain.shape)))

@@ -26,7 +26,6 @@ def outcome(entry: str, check: str, status: str, dtype: str = "float32",
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "KNOWN", ())
-    monkeypatch.setattr(known, "PENDING_FAMILIES", {})
 
 
 def counts(outcomes: list[Outcome]) -> dict[str, tuple[int, int]]:
@@ -100,9 +99,11 @@ def test_a_line_for_every_check_is_stale_only_when_all_pass(
     assert known.stale([outcome("a", "forward", PASS), outcome("a", "out", PASS)])
 
 
-def test_a_pending_family_accepts_its_misses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "PENDING_FAMILIES", {"made up": "not complete"})
-    assert known.known_reason(outcome("a", "out", MISS)) == "not complete"
+def test_a_miss_that_nobody_listed_has_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "KNOWN", (Known("a", "out", "because"),))
+    assert known.known_reason(outcome("a", "out", MISS)) == "because"
+    assert known.known_reason(outcome("a", "forward", MISS)) is None
+    assert known.known_reason(outcome("b", "out", MISS)) is None
 
 
 @pytest.mark.parametrize(("right", "status"), [(True, 0), (False, 1)])
