@@ -21,7 +21,7 @@ PYTEST = -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo        a first look: tensors, gradients, a small model, a dispatch table"
+	@echo "make demo        train a network on the digits that come with the package, and draw how"
 	@echo "make test        unit tests, no torch needed (ARGS='-k name' to choose)"
 	@echo "make test-torch  differential tests, torch 2.13 as the oracle (installs torch)"
 	@echo "make check       ruff, mypy --strict, documents against the tree"
@@ -47,7 +47,7 @@ $(eval $(call environment,dev,[test$(comma)check]))
 $(eval $(call environment,torch,[test$(comma)torch-oracle]))
 
 demo: $(VENV)/demo/$(STAMP)
-	@$(DEMO) examples/first_steps.py
+	@$(DEMO) -m thunk demo
 
 test: $(VENV)/dev/$(STAMP)
 	$(DEV) $(PYTEST) tests/unit
