@@ -226,6 +226,9 @@ class Config(OptionSet):
         choices=("auto", "numpy", "scipy", "own"),
     )
     log = Option("", "what to print on stderr: LEVEL or LEVEL,part=LEVEL, as in info,lazy=debug")
+    asynchronous = Option(True, "let Python go on while a compiled program runs")
+    queue_depth = Option(16, "how many runs may wait for the thread that runs them, from 1 to 64")
+    queue_megabytes = Option(1024, "how much memory the results of waiting runs may hold")
     cache_dir = Option("", "folder of compiled kernels; empty: the user's cache; none: no folder")
     cache_megabytes = Option(512, "how much the folder of compiled kernels may hold")
 

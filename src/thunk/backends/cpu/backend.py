@@ -5,6 +5,7 @@ Invariant: any graph compiles; what has no lowering calls back and is counted.
 
 from __future__ import annotations
 
+from thunk.backends.cpu.flight import wait_all
 from thunk.backends.cpu.llvm.terms import FUNCTIONS
 from thunk.backends.cpu.lowering import TABLES
 from thunk.backends.cpu.program import Program
@@ -32,7 +33,8 @@ class CpuBackend:
         return Program(scheduled, graph.scalars, donated)
 
     def wait(self) -> None:
-        """Runs are over when `run` returns."""
+        """Block until every launch is over; raise the first failure nobody was told of."""
+        wait_all()
 
 
 cpu = CpuBackend()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from thunk.backends.cpu.record import Record
 from thunk.backends.reference.kernel import convert, rules
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.lowering import CallBack
@@ -17,7 +18,6 @@ from thunk.dispatch.call import call
 from thunk.dispatch.state import no_grad_recording
 from thunk.ir.graph import Node, Scalar, Value
 from thunk.lazy.eager import eager
-from thunk.runtime.storage import Bytes
 from thunk.runtime.tensors import array_from, tensor_like
 from thunk.types.spec import TensorSpec
 
@@ -39,14 +39,14 @@ class BackCall:
             value.index: (value.spec, buffer) for value, buffer in zip(step.results, step.writes)
         }
 
-    def run(self, arrays: list[Bytes], numbers: Any, kinds: Sequence[type]) -> None:
-        """Compute the node."""
+    def run(self, record: Record, kinds: Sequence[type]) -> None:
+        """Compute the node on a run's memory."""
 
         def argument(value: Any) -> Any:
             if isinstance(value, Value):
-                return self._window(arrays, self.access[value], value.spec)
+                return self._window(record, self.access[value], value.spec)
             if isinstance(value, Scalar):
-                word = numbers[value.index : value.index + 1]
+                word = record.numbers[value.index : value.index + 1]
                 return kinds[value.index](
                     word.view(numpy.float64)[0] if value.kind is float else word[0]
                 )
@@ -58,7 +58,7 @@ class BackCall:
 
         node = self.node
         if node.op.full_name not in rules:
-            self._call(arrays, argument)
+            self._call(record, argument)
             return
         specs: Any = tuple([each.spec for each in node.outputs])
         several = len(node.op.schema.returns) > 1 or str(node.op.schema.returns[0].type) != "Tensor"
@@ -68,9 +68,9 @@ class BackCall:
             )
         results = list(result) if several else [result]
         for index, (spec, buffer) in self.targets.items():
-            self._store(arrays, results[index], spec, buffer)
+            self._store(record, results[index], spec, buffer)
 
-    def _call(self, arrays: list[Bytes], argument: Any) -> None:
+    def _call(self, record: Record, argument: Any) -> None:
         """An operator that is made of others runs op by op."""
 
         def tensor(value: Any) -> Any:
@@ -84,23 +84,23 @@ class BackCall:
             found = call(self.node.op, tuple([tensor(each) for each in self.node.args]))
         results = found if isinstance(found, (tuple, list)) else [found]
         for index, (spec, buffer) in self.targets.items():
-            self._store(arrays, array_from(results[index]), spec, buffer)
+            self._store(record, array_from(results[index]), spec, buffer)
 
-    def _store(self, arrays: list[Bytes], result: Any, spec: TensorSpec, buffer: Buffer) -> None:
+    def _store(self, record: Record, result: Any, spec: TensorSpec, buffer: Buffer) -> None:
         if result is None or spec.numel == 0:
             return
         array = numpy.asarray(result)
         if array.dtype != spec.dtype.numpy:
             array = convert(array, spec.dtype.numpy)
         access = Access(buffer, spec.dtype, spec.strides, spec.offset)
-        self._window(arrays, access, spec)[...] = array
+        self._window(record, access, spec)[...] = array
 
-    def _window(self, arrays: list[Bytes], access: Access, spec: TensorSpec) -> Any:
+    def _window(self, record: Record, access: Access, spec: TensorSpec) -> Any:
         if 0 in spec.shape:
             return numpy.empty(spec.shape, spec.dtype.numpy)
         base, start = self.places[access.buffer]
         size = spec.dtype.itemsize
         return numpy.ndarray(
-            spec.shape, spec.dtype.numpy, arrays[base].view(numpy.uint8),
+            spec.shape, spec.dtype.numpy, record.base(base).view(numpy.uint8),
             start + access.offset * size, tuple([stride * size for stride in access.strides]),
         )  # fmt: skip

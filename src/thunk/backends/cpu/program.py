@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -17,11 +18,13 @@ import numpy
 
 from thunk.backends.cpu.blocks import blocks
 from thunk.backends.cpu.callback import BackCall, StepFailed
+from thunk.backends.cpu.flight import flight
+from thunk.backends.cpu.launch import Launch
 from thunk.backends.cpu.llvm.emitter import emit_kernel
 from thunk.backends.cpu.llvm.jit import loader
 from thunk.backends.cpu.llvm.kernel import Signature, canonical, signature_of
 from thunk.backends.cpu.machine import description, lanes
-from thunk.backends.cpu.pointers import gather
+from thunk.backends.cpu.record import Record, number_form
 from thunk.backends.cpu.runner import (
     CALLBACK,
     KERNEL,
@@ -40,7 +43,7 @@ from thunk.compiler.nest import Nest
 from thunk.compiler.reuse import drop_copies_onto_themselves, find_aliases
 from thunk.compiler.schedule import Schedule, spell_schedule
 from thunk.runtime.backend import Number
-from thunk.runtime.storage import Bytes, allocate
+from thunk.runtime.storage import Bytes
 
 GRAIN = 16384  # points of one cheap operation below which a fork costs more than it saves
 
@@ -137,64 +140,79 @@ class Program:
         self.table[number, 0] = CALLBACK
 
     def _prepare(self) -> None:
-        """What every run shares: bases, numbers, status, arena."""
-        outputs = len(self.schedule.outputs)
-        self.bases = numpy.zeros(FIRST_INPUT + len(self.schedule.inputs) + outputs, numpy.int64)
-        self.numbers = numpy.zeros(max(len(self.scalars), 1), numpy.int64)
-        self.reals = self.numbers.view(numpy.float64)
-        self.status = numpy.zeros(1, numpy.int64)
-        self.arena = allocate(self.plan.arena)
-        self.bases[:3] = (
-            self.arena.ctypes.data, self.numbers.ctypes.data, self.status.ctypes.data
-        )
-        self._arrays: list[Bytes] = [self.arena, self.numbers, self.status]
-        self._error: list[BaseException] = []
-        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._call_back)
+        """What every run shares, and what it needs to know of them."""
+        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(self._call_back)
         for number in self.backs:
             self.table[number, 1] = ctypes.cast(self._entry, ctypes.c_void_p).value or 0
         self._count = len(self.schedule.steps)
-        self._first_base = int(self.bases.ctypes.data) + 8 * FIRST_INPUT
-        self._walk_arguments = (self.table.ctypes.data, self._count, self.bases.ctypes.data)
-        self._ticks: int | None = None
         self._runner = runner()
+        self._walk_address = ctypes.cast(self._runner, ctypes.c_void_p).value or 0
         self._sizes = [each.nbytes for each in self.schedule.outputs]
+        sizes = zip(self._sizes, self.plan.sources, strict=True)
+        self.result_bytes = sum(size for size, source in sizes if source < 0)
+        self.forks = threads().count > 1 and any(
+            kind in (PARALLEL, LIBRARY) for kind in self.table[: self._count, 0].tolist()
+        )
+        self._form = number_form(self.scalars)
+        self.records: list[Record] = []  # of runs that are over
+        self._by_bases: weakref.WeakValueDictionary[int, Record] = weakref.WeakValueDictionary()
 
-    def _call_back(self, number: int) -> None:
+    def _new_record(self) -> Record:
+        """Memory for one more run at a time."""
+        record = Record(
+            self._walk_address, int(self.table.ctypes.data), self._count, threads().address,
+            len(self.scalars), FIRST_INPUT + len(self.schedule.inputs) + len(self._sizes),
+        )  # fmt: skip
+        if self.backs:
+            self._by_bases[record.bases_address] = record
+        return record
+
+    def _call_back(self, number: int, bases: int) -> None:
+        record = self._by_bases[bases]
+        flight().enter()
         try:
-            self.backs[number].run(self._arrays, self.numbers, self.scalars)
+            self.backs[number].run(record, self.scalars)
         except BaseException as error:
-            self._error.append(error)
-            self.status[0] = CALL_BACK_RAISED
+            record.error = error
+            record.set_status(CALL_BACK_RAISED)
+        finally:
+            flight().leave()
 
-    def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
-        """Fill the bases and walk the table."""
+    def prepare(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Launch:
+        """A launch that is ready to start."""
         outputs = [
             blocks.take(size) if source < 0 else inputs[source]
             for size, source in zip(self._sizes, self.plan.sources, strict=True)
         ]
-        arrays = [*self._arrays[:3], *inputs, *outputs]
-        self._arrays = arrays
-        gather(arrays[FIRST_INPUT:], self._first_base)
-        for position, (kind, number) in enumerate(zip(self.scalars, numbers, strict=True)):
-            if kind is float:
-                self.reals[position] = number
-            else:
-                self.numbers[position] = _wrapped(number)
-        self.status[0] = 0
-        self._walk(self._ticks)
-        del self._arrays[3:]
-        if self.status[0]:
-            self._fail()
-        return outputs
+        record = self.records.pop() if self.records else self._new_record()
+        record.fill(inputs, outputs, numbers, self._form)
+        record.use_arena(flight().arena(self.plan.arena))
+        return Launch(self, record, outputs)
+
+    def launch(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Launch:
+        """A launch that was started."""
+        launch = self.prepare(inputs, numbers)
+        launch.start()
+        return launch
+
+    def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
+        """Launch and wait."""
+        launch = self.prepare(inputs, numbers)
+        flight().run(launch)
+        launch.wait()
+        return launch.outputs
 
     def profile(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[StepTime]:
         """Run once and measure every step."""
         ticks = numpy.zeros(self._count + 1, numpy.int64)
-        self._ticks = ticks.ctypes.data
+        launch = self.prepare(inputs, numbers)
+        record = launch.record
+        assert record is not None
+        record.measure(ticks.ctypes.data)
         started = perf_counter()
-        self.run(inputs, numbers)
+        launch.start()
+        launch.wait()
         seconds = perf_counter() - started
-        self._ticks = None
         spans = numpy.diff(ticks)
         scale = seconds / max(int(spans.sum()), 1)
         return [self._measured(number, float(spans[number]) * scale)
@@ -213,17 +231,19 @@ class Program:
             flops = step.flops if isinstance(step, LibraryCall) else 0
         return StepTime(name, lines, seconds, sum(each.nbytes for each in touched), flops)
 
-    def _walk(self, times: Any) -> None:
-        self._runner(*self._walk_arguments, threads().address, times)
+    def walk(self, record: Record) -> None:
+        """Run on this thread."""
+        self._runner(*record.walk_arguments())
 
-    def _fail(self) -> None:
-        if self._error:
-            raise self._error.pop()
-        status = int(self.status[0])
+    def failure(self, record: Record) -> BaseException:
+        """What a status other than 0 stands for."""
+        status = record.status
+        if record.error is not None:
+            return record.error
         if 0 < status <= len(self.schedule.failures):
             kind, message = self.schedule.failures[status - 1]
-            raise kind(message)
-        raise StepFailed(f"expected a library call to succeed, got status {status & 0xFFFF}")
+            return kind(message)
+        return StepFailed(f"expected a library call to succeed, got status {status & 0xFFFF}")
 
     def text(self) -> str:
         """Schedule, memory plan and native code."""
@@ -231,12 +251,6 @@ class Program:
         for number, name in self.kernels.items():
             parts.append(f"; step {number}\n" + emit_kernel(self.loops[number], lanes(), name))
         return "\n".join(parts)
-
-
-def _wrapped(number: Any) -> int:
-    """An integer's lowest 64 bits, as int64 holds them."""
-    value = int(number) & ((1 << 64) - 1)
-    return value - (1 << 64) if value >> 63 else value
 
 
 __all__ = ["Buffer", "Program"]

@@ -146,7 +146,7 @@ fail:
   br label %next
 
 back:
-  call void %function(i64 %i)
+  call void %function(i64 %i, ptr %bases)
   br label %next
 
 next:

@@ -4,4 +4,5 @@ Invariant: 0 means that nothing happened; positive numbers count a schedule's fa
 """
 
 CALL_BACK_RAISED = -1
+SKIPPED = -2  # did not run, because a run before it in the queue failed
 LIBRARY_FAILED = 1 << 30
