@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from thunk.ir.graph import Graph
+from thunk.runtime.launch import Launch
 from thunk.runtime.storage import Bytes
 
 Number = bool | int | float | complex
@@ -20,10 +21,18 @@ class Executable(Protocol):
     """A compiled graph."""
 
     def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
-        """One buffer an output. It may return before they are filled: `Backend.wait` blocks.
+        """One buffer an output, filled when it returns; raises what went wrong.
 
         A donated input may be overwritten, and may come back as an output.
         """
+        ...
+
+    def prepare(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Launch:
+        """The same run, to be started with `start`; who is interrupted asks it if it `started`."""
+        ...
+
+    def launch(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Launch:
+        """The same run, started; it may be over later."""
         ...
 
     def text(self) -> str:
@@ -42,7 +51,7 @@ class Backend(Protocol):
         ...
 
     def wait(self) -> None:
-        """Return when every run has finished; raise what one of them raised, once."""
+        """Return when every launch is over; raise the first failure nobody was told of."""
         ...
 
 

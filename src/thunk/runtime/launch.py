@@ -6,7 +6,8 @@ launch that failed, and a launch that reads what a failed one should have writte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from thunk.runtime.storage import Bytes
@@ -20,8 +21,8 @@ class Launch(Protocol):
     """One run of an executable."""
 
     @property
-    def outputs(self) -> Sequence[Bytes]:
-        """One buffer an output; their contents count once `wait` has returned."""
+    def outputs(self) -> list[Bytes]:
+        """One buffer an output, from the start on; contents count once `wait` has returned."""
         ...
 
     @property
@@ -47,24 +48,36 @@ class Launch(Protocol):
         ...
 
 
+Failures = deque[BaseException]  # that nobody was told of yet, the oldest first
+FAILURES_KEPT = 16
+
+
 class Immediate:
     """A launch that runs on the calling thread as soon as it is started."""
 
-    __slots__ = ("_compute", "error", "outputs", "started")
+    __slots__ = ("_compute", "_failures", "error", "outputs", "started")
 
-    def __init__(self, compute: Callable[[], list[Bytes]]) -> None:
+    def __init__(self, compute: Callable[[], list[Bytes]], failures: Failures) -> None:
         self._compute = compute
+        self._failures = failures
         self.outputs: list[Bytes] = []
         self.error: BaseException | None = None
         self.started = False
 
     def start(self) -> None:
         """Run; a failure waits for `wait`, an interrupt does not."""
+        if self.started:
+            raise RuntimeError("start: expected a launch that was not started, got one that was")
+        self.outputs = self._compute_or_fail()
         self.started = True
+
+    def _compute_or_fail(self) -> list[Bytes]:
         try:
-            self.outputs = self._compute()
+            return self._compute()
         except Exception as error:
             self.error = error
+            self._failures.append(error)
+            return []
 
     def done(self) -> bool:
         """Whether it was started."""
@@ -72,5 +85,9 @@ class Immediate:
 
     def wait(self) -> None:
         """Raise what the run raised."""
+        if not self.started:
+            raise RuntimeError("wait: expected a launch that was started, got one that was not")
         if self.error is not None:
+            if self.error in self._failures:
+                self._failures.remove(self.error)
             raise self.error

@@ -21,6 +21,7 @@ from thunk.backends.cpu.launch import Launch
 from thunk.backends.cpu.program import Program
 from thunk.backends.reference.kernel import rules
 from thunk.base.config import config
+from thunk.runtime.backend import backend_named
 from thunk.runtime.launch import DependentFailure
 
 GATED = "aten::i0"  # has no lowering, so it is a step that calls Python
@@ -513,3 +514,34 @@ def test_launches_after_the_end_run_here() -> None:
     )
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.strip() == "[2.0, 2.0, 2.0, 2.0] False"
+
+
+def test_the_interpreting_backend_launches_too() -> None:
+    recorder = Recorder()
+    x = recorder.input(ones())
+    graph = recorder.outputs(recorder.call("add.Tensor", x, recorder.number(1.0)))
+    executable = backend_named("reference").compile(graph, frozenset())
+    launch = executable.prepare(recorder.arrays, [2.0])
+    assert not launch.started and not launch.done()
+    with pytest.raises(RuntimeError, match="expected a launch that was started"):
+        launch.wait()
+    launch.start()
+    launch.wait()
+    assert launch.done() and numbers(launch.outputs[0]) == [3.0] * 4
+
+
+def test_a_failure_of_the_interpreting_backend_waits_to_be_asked_for() -> None:
+    recorder = Recorder()
+    x, rows = recorder.input(ones()), recorder.input(numpy.array([9], numpy.int64))
+    graph = recorder.outputs(recorder.call("index_select", x, 0, rows))
+    backend = backend_named("reference")
+    executable = backend.compile(graph, frozenset())
+    launch = executable.launch(recorder.arrays, [])
+    assert isinstance(launch.error, IndexError)
+    with pytest.raises(IndexError):
+        launch.wait()
+    backend.wait()  # told already
+    executable.launch(recorder.arrays, [])
+    with pytest.raises(IndexError):
+        backend.wait()
+    backend.wait()

@@ -20,13 +20,11 @@ from thunk.backends.cpu.status import SKIPPED
 from thunk.backends.cpu.worker import Worker
 from thunk.base.config import config
 from thunk.base.log import logger
-from thunk.runtime.launch import DependentFailure
+from thunk.runtime.launch import FAILURES_KEPT, DependentFailure
 from thunk.runtime.storage import Bytes, allocate
 
 if TYPE_CHECKING:
     from thunk.backends.cpu.launch import Launch
-
-FAILURES_KEPT = 16
 
 
 class Flight:

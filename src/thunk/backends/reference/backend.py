@@ -5,6 +5,7 @@ Invariant: nothing is compiled and nothing is fused; a run is what eager mode wo
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from thunk.ir.graph import Graph, Scalar, Value
 from thunk.ir.printer import print_graph
 from thunk.lazy.eager import eager
 from thunk.runtime.backend import Number, register_backend
+from thunk.runtime.launch import FAILURES_KEPT, Failures, Immediate
 from thunk.runtime.storage import Bytes, Storage
 from thunk.runtime.tensors import empty_tensor, new_tensor
 
@@ -21,8 +23,9 @@ from thunk.runtime.tensors import empty_tensor, new_tensor
 class Interpreted:
     """A graph that runs node by node."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, failures: Failures) -> None:
         self.graph = graph
+        self._failures = failures
 
     def run(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[Bytes]:
         """Evaluate every node in order."""
@@ -37,6 +40,17 @@ class Interpreted:
                 results = result if isinstance(result, (tuple, list)) else (result,)
                 values.update(zip(node.outputs, results, strict=True))
             return [_own_memory(values[each], each) for each in self.graph.outputs]
+
+    def prepare(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Immediate:
+        """A launch that runs when it is started."""
+        taken, given = list(inputs), list(numbers)
+        return Immediate(lambda: self.run(taken, given), self._failures)
+
+    def launch(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Immediate:
+        """A launch that is over."""
+        launch = self.prepare(inputs, numbers)
+        launch.start()
+        return launch
 
     def text(self) -> str:
         """The graph itself."""
@@ -66,12 +80,17 @@ class ReferenceBackend:
 
     name = "reference"
 
+    def __init__(self) -> None:
+        self._failures: Failures = deque(maxlen=FAILURES_KEPT)
+
     def compile(self, graph: Graph, donated: frozenset[int]) -> Interpreted:
         """Nothing to do before the run."""
-        return Interpreted(graph)
+        return Interpreted(graph, self._failures)
 
     def wait(self) -> None:
-        """Runs are over when `run` returns."""
+        """Launches are over already; raise the first failure nobody was told of."""
+        if self._failures:
+            raise self._failures.popleft()
 
 
 register_backend(ReferenceBackend())
