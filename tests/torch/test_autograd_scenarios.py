@@ -5,46 +5,21 @@ A scenario takes the library and yields what it observed; an exception is observ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 
 import thunk
+from scenarios import Scenario, leaf, observed, shown
 
-Scenario = Callable[[Any], Iterator[Any]]
 SCENARIOS: list[Scenario] = []
 
 
 def scenario(function: Scenario) -> Scenario:
     SCENARIOS.append(function)
     return function
-
-
-def leaf(lib: Any, *values: float) -> Any:
-    return lib.tensor(list(values), dtype=lib.float64, requires_grad=True)
-
-
-def shown(value: Any) -> Any:
-    """A comparable picture of what a scenario yielded."""
-    if hasattr(value, "detach"):
-        return [f"{float(each):.8g}" for each in value.detach().numpy().reshape(-1)]
-    if isinstance(value, (tuple, list)):
-        return [shown(each) for each in value]
-    return value
-
-
-def observed(function: Scenario, lib: Any) -> list[Any]:
-    report = []
-    try:
-        for value in function(lib):
-            report.append(shown(value))
-    except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError) as error:
-        kind = next(k for k in (NotImplementedError, RuntimeError, ValueError, TypeError,
-                                IndexError) if isinstance(error, k))  # fmt: skip
-        report.append(f"raises {kind.__name__}")
-    return report
 
 
 @scenario

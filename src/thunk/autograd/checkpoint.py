@@ -42,6 +42,7 @@ def checkpoint(
             raise ValueError(
                 f"Unexpected keyword arguments: {', '.join(kwargs)}; use_reentrant=True takes none"
             )
+        _warn_of_constants(args)
         return _Reentrant.apply(function, preserve_rng_state, *args)
     contexts = context_fn() if context_fn is not None else (_nothing(), _nothing())
     if not state.grad_enabled:
@@ -50,6 +51,15 @@ def checkpoint(
     frame = _Frame(function, args, kwargs, preserve_rng_state, contexts[1], determinism_check)
     with contexts[0], saved_tensors_hooks(frame.pack, frame.unpack):
         return function(*args, **kwargs)
+
+
+def _warn_of_constants(args: tuple[Any, ...]) -> None:
+    if state.grad_enabled and not any(requires_grad(each) for each in args if is_tensor(each)):
+        warnings.warn(
+            "checkpoint: expected an input with requires_grad=True, got none; with "
+            "use_reentrant=True all gradients will be None, so pass use_reentrant=False",
+            stacklevel=3,
+        )
 
 
 def _nothing() -> Any:

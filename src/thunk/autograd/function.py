@@ -140,6 +140,10 @@ class Function:
 
     _context: type[FunctionCtx]
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = type(self).__name__
+        raise RuntimeError(f"{name}: expected {name}.apply(...), got a call of an instance")
+
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the results; with `setup_context` defined it takes no ctx."""

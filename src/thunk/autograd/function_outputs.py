@@ -27,6 +27,8 @@ def finish_outputs(ctx: Any, inputs: list[Any], outputs: list[Any], recording: b
             "Some elements marked as dirty during the forward method were not returned as output. "
             "The inputs that are modified inplace must all be outputs of the Function."
         )
+    for each in ctx.dirty_tensors:
+        each._versions.value += 1
     if not recording:
         return outputs
     constant = {id(each) for each in ctx.non_differentiable}
