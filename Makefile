@@ -11,6 +11,7 @@ VENV := .venv
 DEMO := $(VENV)/demo/bin/python
 DEV := $(VENV)/dev/bin/python
 TORCH := $(VENV)/torch/bin/python
+BENCH := $(VENV)/bench/bin/python
 STAMP := made-from-pyproject
 
 # Tests run in two processes; ARGS goes to pytest: make test ARGS="-k shape -x"
@@ -25,7 +26,7 @@ help:
 	@echo "make test        unit tests, no torch needed (ARGS='-k name' to choose)"
 	@echo "make test-torch  differential tests, torch 2.13 as the oracle (installs torch)"
 	@echo "make check       ruff, mypy --strict, documents against the tree"
-	@echo "make bench       benchmarks, interleaved with their peers (installs torch)"
+	@echo "make bench       whole steps beside torch and jax, which it installs (ARGS='--help')"
 	@echo "make docs        regenerate docs/map.md and docs/operators.md, check links"
 	@echo "make clean       remove environments, caches and build products"
 
@@ -45,6 +46,7 @@ endef
 $(eval $(call environment,demo,))
 $(eval $(call environment,dev,[test$(comma)check]))
 $(eval $(call environment,torch,[test$(comma)torch-oracle]))
+$(eval $(call environment,bench,[bench]))
 
 demo: $(VENV)/demo/$(STAMP)
 	@$(DEMO) -m thunk demo
@@ -63,8 +65,8 @@ check: $(VENV)/dev/$(STAMP)
 	$(DEV) tools/make_stubs.py --check
 	$(DEV) tools/check_links.py
 
-bench: $(VENV)/torch/$(STAMP)
-	$(TORCH) benchmarks
+bench: $(VENV)/bench/$(STAMP)
+	$(BENCH) benchmarks/compare.py --all --out build/bench $(ARGS)
 
 docs: $(VENV)/dev/$(STAMP)
 	$(DEV) tools/make_map.py --write

@@ -5,12 +5,12 @@ Enters: nothing. Leaves: a table. Run it as `python benchmarks/data_loading.py`.
 
 from typing import Any
 
-import timing
 import torch
 import torch.utils.data
 
 import thunk
 import thunk.utils.data
+import timing
 from thunk.vision import datasets, transforms
 
 ROWS = 4096

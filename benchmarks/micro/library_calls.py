@@ -15,7 +15,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import timing
-
 from thunk.backends.cpu.blas.call import OwnCall
 from thunk.backends.cpu.blas.find import blas
 from thunk.backends.cpu.blas.product import Product, is_direct

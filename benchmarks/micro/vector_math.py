@@ -10,11 +10,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
 
-import accuracy  # noqa: E402
 import numpy  # noqa: E402
-import timing  # noqa: E402
 import torch  # noqa: E402
 
+import accuracy  # noqa: E402
+import timing  # noqa: E402
 import vector_kernels  # noqa: E402
 import vector_references  # noqa: E402
 from thunk.backends.cpu.llvm.math import vector_functions  # noqa: E402

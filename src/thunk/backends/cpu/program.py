@@ -204,6 +204,12 @@ class Program:
 
     def profile(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[StepTime]:
         """Run once and measure every step."""
+        return self.timed(inputs, numbers)[1]
+
+    def timed(
+        self, inputs: Sequence[Bytes], numbers: Sequence[Number]
+    ) -> tuple[Launch, list[StepTime]]:
+        """A launch that is over, and every step's time."""
         ticks = numpy.zeros(self._count + 1, numpy.int64)
         launch = self.prepare(inputs, numbers)
         record = launch.record
@@ -215,8 +221,8 @@ class Program:
         seconds = perf_counter() - started
         spans = numpy.diff(ticks)
         scale = seconds / max(int(spans.sum()), 1)
-        return [self._measured(number, float(spans[number]) * scale)
-                for number in range(self._count)]  # fmt: skip
+        return launch, [self._measured(number, float(spans[number]) * scale)
+                        for number in range(self._count)]  # fmt: skip
 
     def _measured(self, number: int, seconds: float) -> StepTime:
         step = self.schedule.steps[number]
