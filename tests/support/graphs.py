@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy
 
 import thunk  # noqa: F401  (declares every operator)
 from thunk.backends.cpu.backend import cpu
+from thunk.backends.cpu.blocks import blocks
 from thunk.backends.reference.kernel import convert, rules
 from thunk.compiler.memory import verify_plan
 from thunk.compiler.schedule import verify_schedule
@@ -18,6 +20,8 @@ from thunk.ops.registry import find_op
 from thunk.runtime.storage import Storage, allocate, array_of
 from thunk.types.dtype import from_numpy_dtype
 from thunk.types.spec import TensorSpec, make_spec
+
+GUARD, GUARDED = 0xA5, 256
 
 
 class Recorder:
@@ -127,11 +131,22 @@ def _run(node: Node, args: list[Any], memory: dict[Value, Any]) -> None:
 def compiled(recorder: Recorder) -> tuple[list[numpy.ndarray], Any]:
     """The outputs by the CPU backend, and its program."""
     program = cpu.compile(recorder.graph, frozenset())
-    buffers = program.run(recorder.arrays, recorder.numbers)
+    guards: list[numpy.ndarray] = []
+    with patch.object(blocks, "take", lambda nbytes: _between_guards(nbytes, guards)):
+        buffers = program.run(recorder.arrays, recorder.numbers)
+    assert all((each == GUARD).all() for each in guards), "written beyond an output's memory"
     found = []
     for value, buffer in zip(recorder.graph.outputs, buffers, strict=True):
         found.append(array_of(Storage(buffer), value.spec.fresh()))
     return found, program
+
+
+def _between_guards(nbytes: int, guards: list[numpy.ndarray]) -> numpy.ndarray:
+    """Memory of an output that nobody may write beyond."""
+    block = numpy.full(nbytes + 63 + 2 * GUARDED, GUARD, numpy.uint8)
+    start = GUARDED + -(block.ctypes.data + GUARDED) % 64
+    guards += [block[:start], block[start + nbytes :]]
+    return block[start : start + nbytes]
 
 
 def agree(recorder: Recorder, tolerance: float = 1e-5) -> Any:

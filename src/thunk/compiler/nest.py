@@ -116,9 +116,7 @@ class Nest:
                 return False
             if not all(covers):
                 return False
-        elif not all(
-            covered or cut for covered, cut in zip(covers, reduced, strict=True)
-        ):
+        elif not _is_stage(covers, reduced):
             return False
         made = {each.target.buffer: each for each in joined.others}
         if any(
@@ -164,6 +162,13 @@ class Nest:
         for index in range(len(self.statements)):
             visit(index)
         return order
+
+
+def _is_stage(covers: tuple[bool, ...], reduced: tuple[bool, ...]) -> bool:
+    """Whether a statement runs at every point, or once for each row."""
+    inside = {covered for covered, cut in zip(covers, reduced, strict=True) if cut}
+    parallel = all(covered for covered, cut in zip(covers, reduced, strict=True) if not cut)
+    return parallel and len(inside) < 2
 
 
 def _places_known(root: Expression, made: dict[Buffer, Statement]) -> bool:
@@ -256,8 +261,7 @@ def verify_nest(nest: Nest) -> None:
     """Raise `AssertionError` if a statement reads in its nest what is not made at its point."""
     for statement, covers in zip(nest.statements, nest.covers, strict=True):
         assert statement.sizes == nest.sizes, f"{statement}: other loops than its nest's"
-        for covered, cut in zip(covers, nest.reduced, strict=True):
-            assert covered or cut, f"{statement}: runs once for many parallel points"
+        assert _is_stage(covers, nest.reduced), f"{statement}: is no stage of {nest.reduced}"
         if any(statement.reduced):
             assert statement.reduced == nest.reduced, f"{statement}: reduces other loops"
         for access in statement.reads:

@@ -99,15 +99,16 @@ def _written(step: object) -> set[Buffer]:
 
 
 def _targets(loops: Loops) -> list[tuple[Access, int]]:
-    """What is stored, and in which pass."""
+    """What is stored, and when: in pass `n` at `2 * n`, after it at `2 * n + 1`."""
     found = [(target, -1) for target, _ in loops.before]
     for index, each in enumerate(loops.passes):
-        found += [(target, index) for target, _ in (*each.stores, *each.rows)]
+        found += [(target, 2 * index) for target, _ in each.stores]
+        found += [(target, 2 * index + 1) for target, _ in each.rows]
     return found
 
 
 def _reads_by_buffer(loops: Loops) -> tuple[dict[Buffer, set[Access]], dict[Buffer, int]]:
-    """Every read of memory, and the last pass in which a buffer is read; look-ups read late."""
+    """Every read of memory, and when a buffer is read last; look-ups read late."""
     reads: dict[Buffer, set[Access]] = {}
     late: dict[Buffer, int] = {}
 
@@ -128,8 +129,10 @@ def _reads_by_buffer(loops: Loops) -> tuple[dict[Buffer, set[Access]], dict[Buff
     for _, value in loops.before:
         visit(value, -1)
     for index, each in enumerate(loops.passes):
-        for _, value in (*each.stores, *each.rows):
-            visit(value, index)
+        for _, value in each.stores:
+            visit(value, 2 * index)
         for reduction in each.reductions:
-            visit(reduction.value, index)
+            visit(reduction.value, 2 * index)
+        for _, value in each.rows:
+            visit(value, 2 * index + 1)
     return reads, late

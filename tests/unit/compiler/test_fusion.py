@@ -68,6 +68,14 @@ def test_reductions_along_different_loops_stay_apart() -> None:
     assert kernels(recorder) == 2
 
 
+def test_rows_of_one_of_two_reduced_loops_stay_apart() -> None:
+    recorder = Recorder()
+    value, row = recorder.input(values(5, 5)), recorder.input(values(5))
+    total = recorder.call("sum", recorder.call("mul.Tensor", value, row))
+    recorder.outputs(total, row)
+    assert kernels(recorder) == 2
+
+
 def test_constants_are_no_memory() -> None:
     recorder = Recorder()
     value = recorder.input(values(30, 50))

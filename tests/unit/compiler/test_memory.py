@@ -49,6 +49,19 @@ def test_inputs_that_are_kept_stay_as_they_are() -> None:
         numpy.testing.assert_array_equal(array, old)
 
 
+def test_rows_are_read_before_a_row_takes_their_memory() -> None:
+    recorder = Recorder()
+    value, row = recorder.input(values(6, 5)), recorder.input(values(5))
+    total = recorder.call("sum.dim_IntList", value, (0,))
+    recorder.outputs(total, recorder.call("sub.Tensor", row, total))
+    expected = reference(recorder)
+    program = cpu.compile(recorder.graph, frozenset({1}))
+    assert 1 in program.plan.sources
+    outputs = program.run([each.copy() for each in recorder.arrays], recorder.numbers)
+    for got, wanted in zip(outputs, expected, strict=True):
+        numpy.testing.assert_allclose(got.view("f4"), wanted, rtol=1e-5)
+
+
 def test_input_that_is_read_again_is_not_overwritten() -> None:
     recorder = Recorder()
     value = recorder.input(values(30, 50))

@@ -13,7 +13,7 @@ from llvmlite import binding
 
 from thunk.base.version import __version__
 
-CODE = 1  # raised whenever the code generator writes other code for the same loops
+CODE = 2  # raised whenever the code generator writes other code for the same loops
 LANE_BYTES = 4  # lanes are counted in float32
 
 

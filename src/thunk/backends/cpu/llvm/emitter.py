@@ -379,9 +379,14 @@ class Emitter:
     def _store_all(
         self, lanes: list[Lane], scope: Scope, rows: list[tuple[Access, Expression]]
     ) -> None:
-        for index, lane in enumerate(lanes):
-            for access, value in rows:
-                scope.store(access, scope.value(value, lane, index), lane)
+        """Every value is read before the first is stored: one may take over another's memory."""
+        values = [
+            [scope.value(value, lane, index) for _, value in rows]
+            for index, lane in enumerate(lanes)
+        ]
+        for lane, found in zip(lanes, values, strict=True):
+            for (access, _), value in zip(rows, found, strict=True):
+                scope.store(access, value, lane)
 
     def _hoist(
         self, roots: list[Expression], scope: Scope, moving: set[int],
