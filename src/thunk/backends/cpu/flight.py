@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from thunk.backends.cpu.status import SKIPPED
-from thunk.backends.cpu.worker import Worker
+from thunk.backends.cpu.worker import SPINS, Worker
 from thunk.base.config import config
 from thunk.base.log import logger
 from thunk.runtime.launch import FAILURES_KEPT, DependentFailure
@@ -86,7 +86,7 @@ class Flight:
         """Return when the launch is over and its failure, if any, known."""
         while not launch.settled:
             self._refuse_inside("wait")
-            self.worker.wait(launch.ticket)
+            self.worker.wait(launch.ticket, 0 if launch.program.forks else SPINS)
             with self._lock:
                 self._see(self.worker.completed)
 

@@ -23,9 +23,9 @@ WALK, STEPS, COUNT, BASES, THREADS, TIMES, TICKET = range(7)
 JOB_WORDS: Final = 8
 
 # Words of the state; what different threads write lies in different cache lines.
-SUBMITTED, MASK, RING, IDLE_SPINS, WAIT_SPINS, SET_MASK, LIMIT = range(7)
+SUBMITTED, MASK, RING, IDLE_SPINS, SET_MASK, LIMIT = range(6)
 COMPLETED: Final = 8
-ASLEEP, WAITERS, STOPPING, HALTED, THREAD = 16, 17, 18, 19, 20
+ASLEEP, WAITERS, WANTED, STOPPING, HALTED, THREAD = range(16, 22)
 MUTEX, WORK, FINISHED = 24, 40, 56  # 128 bytes each, more than any C library's
 STATE_WORDS: Final = 72
 
@@ -46,6 +46,7 @@ declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @sched_yield()
+declare i64 @llvm.smin.i64(i64, i64)
 PAUSE_DECLARATION
 
 define internal i32 @start(ptr %state) {
@@ -125,13 +126,13 @@ out:
   ret i64 %completed
 }
 
-; 1 once so many jobs are completed, 0 if that takes longer than the given time.
-define internal i64 @wait(ptr %state, i64 %ticket, i64 %nanoseconds) {
+; 1 once so many jobs are completed, 0 if that takes longer than the given time. It looks for news
+; some times before it sleeps; the worker wakes sleepers once the first wanted ticket is reached.
+define internal i64 @wait(ptr %state, i64 %ticket, i64 %nanoseconds, i64 %spins) {
 entry:
   %completed.at = getelementptr i64, ptr %state, i64 COMPLETED
   %waiters.at = getelementptr i64, ptr %state, i64 WAITERS
-  %spins.at = getelementptr i64, ptr %state, i64 WAIT_SPINS
-  %spins = load i64, ptr %spins.at
+  %wanted.at = getelementptr i64, ptr %state, i64 WANTED
   br label %look
 look:
   %left = phi i64 [ %spins, %entry ], [ %less, %again ]
@@ -165,6 +166,9 @@ sleep:
   store atomic i64 %more, ptr %waiters.at seq_cst, align 8
   br label %check
 check:
+  %others = load i64, ptr %wanted.at
+  %first = call i64 @llvm.smin.i64(i64 %others, i64 %ticket)
+  store i64 %first, ptr %wanted.at
   %now = load atomic i64, ptr %completed.at seq_cst, align 8
   %ready = icmp sge i64 %now, %ticket
   br i1 %ready, label %awake, label %doze
@@ -240,6 +244,7 @@ entry:
   %completed.at = getelementptr i64, ptr %state, i64 COMPLETED
   %asleep.at = getelementptr i64, ptr %state, i64 ASLEEP
   %waiters.at = getelementptr i64, ptr %state, i64 WAITERS
+  %wanted.at = getelementptr i64, ptr %state, i64 WANTED
   %stopping.at = getelementptr i64, ptr %state, i64 STOPPING
   %mutex = getelementptr i64, ptr %state, i64 MUTEX
   %work = getelementptr i64, ptr %state, i64 WORK
@@ -275,7 +280,14 @@ job:
   br i1 %waited, label %tell, label %begin
 tell:
   %locked.tell = call i32 @pthread_mutex_lock(ptr %mutex)
-  %told = call i32 @pthread_cond_broadcast(ptr %finished)
+  %wanted = load i64, ptr %wanted.at
+  %reached = icmp sge i64 %count, %wanted
+  br i1 %reached, label %broadcast, label %told
+broadcast:
+  store i64 9223372036854775807, ptr %wanted.at
+  %woken.tell = call i32 @pthread_cond_broadcast(ptr %finished)
+  br label %told
+told:
   %unlocked.tell = call i32 @pthread_mutex_unlock(ptr %mutex)
   br label %begin
 sleep:
@@ -324,7 +336,7 @@ def _text(name: str) -> str:
     words = {
         "MUTEX": MUTEX, "WORK": WORK, "FINISHED": FINISHED, "THREAD": THREAD,
         "SET_MASK": SET_MASK, "COMPLETED": COMPLETED, "MASK": MASK, "RING": RING,
-        "ASLEEP": ASLEEP, "TICKET": TICKET, "WAITERS": WAITERS, "WAIT_SPINS": WAIT_SPINS,
+        "ASLEEP": ASLEEP, "TICKET": TICKET, "WAITERS": WAITERS, "WANTED": WANTED,
         "STOPPING": STOPPING, "BASES": BASES, "HALTED": HALTED, "SKIPPED": SKIPPED,
         "STEPS": STEPS, "COUNT": COUNT, "THREADS": THREADS, "TIMES": TIMES,
         "IDLE_SPINS": IDLE_SPINS, "LIMIT": LIMIT,
@@ -346,7 +358,7 @@ def queue() -> Queue:
     kinds = (
         ctypes.PYFUNCTYPE(ctypes.c_int, pointer),
         ctypes.PYFUNCTYPE(word, pointer, pointer),
-        ctypes.CFUNCTYPE(word, pointer, word, word),
+        ctypes.CFUNCTYPE(word, pointer, word, word, word),
         ctypes.PYFUNCTYPE(word, pointer),
         ctypes.CFUNCTYPE(ctypes.c_int, pointer),
     )
