@@ -229,6 +229,23 @@ class Config(OptionSet):
     asynchronous = Option(True, "let Python go on while a compiled program runs")
     queue_depth = Option(16, "how many runs may wait for the thread that runs them, from 1 to 64")
     queue_megabytes = Option(1024, "how much memory the results of waiting runs may hold")
+    lazy_compilation_cache_size = Option(1024, "how many compiled cuts are kept; 0 keeps none")
+    lazy_compilation_cache_megabytes = Option(512, "how much memory compiled cuts may hold")
+    lazy_enable_device_data_cache = Option(True, "keep the constants that traces use in memory")
+    lazy_device_data_cache_size = Option(128, "how many constants are kept; 0 keeps none")
+    lazy_force_fallback = Option(
+        "", "operators to run by reference rules: names as in aten::sub, with commas between them"
+    )
+    lazy_reuse_ir = Option(True, "record on the path that an earlier, equal trace made")
+    lazy_max_async_queue = Option(100, "how many asynchronous step closures may wait")
+    lazy_metrics_samples = Option(1024, "how many recent samples of a metric are kept")
+    lazy_metrics_percentiles = Option(
+        "0.01:0.05:0.1:0.2:0.5:0.8:0.9:0.95:0.99", "which percentiles the report of metrics shows"
+    )
+    lazy_save_graphs_file = Option("", "file to append the graph of every cut to; empty: none")
+    lazy_save_graphs_format = Option(
+        "text", "how that file shows them", choices=("text", "dot", "backend")
+    )
     cache_dir = Option("", "folder of compiled kernels; empty: the user's cache; none: no folder")
     cache_megabytes = Option(512, "how much the folder of compiled kernels may hold")
 

@@ -13,6 +13,7 @@ from typing import Any
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.expression import Expression, Expressions, Unsupported, working
 from thunk.compiler.statement import Statement
+from thunk.dispatch.forced import is_fallback_forced
 from thunk.ir.graph import Graph, Node, Scalar, Value, values_in
 from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec, contiguous_strides
@@ -111,7 +112,8 @@ class Lower:
         return self.items
 
     def _node(self, node: Node) -> None:
-        function = LOWERINGS.get(node.op.full_name)
+        forced = is_fallback_forced(node.op.full_name)
+        function = None if forced else LOWERINGS.get(node.op.full_name)
         before = len(self.items)
         if function is not None and not _has_complex(node):
             try:

@@ -42,6 +42,7 @@ from thunk.compiler.memory import FIRST_INPUT, MemoryPlan, plan_memory
 from thunk.compiler.nest import Nest
 from thunk.compiler.reuse import drop_copies_onto_themselves, find_aliases
 from thunk.compiler.schedule import Schedule, spell_schedule
+from thunk.lazy.metrics import count
 from thunk.runtime.backend import Number
 from thunk.runtime.storage import Bytes
 
@@ -171,6 +172,7 @@ class Program:
         record = self._by_bases[bases]
         flight().enter()
         try:
+            count(self.backs[number].node.op.full_name)
             self.backs[number].run(record, self.scalars)
         except BaseException as error:
             record.error = error
