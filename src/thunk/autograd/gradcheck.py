@@ -5,6 +5,7 @@ Invariant: the numerical side only calls the function; it shares nothing with wh
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from thunk.autograd.meta import requires_grad
 from thunk.dispatch.state import no_grad_recording
 from thunk.ops.registry import t
 from thunk.runtime.tensors import array_from
+from thunk.types.dtype import complex128, float64
 from thunk.types.tensor_base import TensorBase
 
 Function = Callable[..., Any]
@@ -108,8 +110,14 @@ def _check_inputs(values: tuple[Any, ...]) -> list[Any]:
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
-    for each in watched:
+    for number, each in enumerate(watched):
         spec = each._spec
+        if spec.dtype not in (float64, complex128):
+            warnings.warn(
+                f"gradcheck: expected double precision, got {spec.dtype!r} for input #{number} of "
+                "those that require a gradient; finite differences of it are too coarse",
+                stacklevel=3,
+            )
         if any(s == 0 and n > 1 for s, n in zip(spec.strides, spec.shape, strict=True)):
             raise RuntimeError(
                 "gradcheck: The inputs have a dimension with stride 0. gradcheck only supports "

@@ -62,6 +62,8 @@ def _refuse_shared(name: str, outs: list[Any], results: Any, inputs: tuple[Any, 
     pairs = zip(outs, results, strict=True)
     for (target, result), source in itertools.product(pairs, tensors_in(inputs)):
         have, want, other = target._spec, result._spec, source._spec
+        if target is source and want.numel:
+            raise RuntimeError(f"{name}: {SHARED}")
         if target._storage is not source._storage or not (want.numel and other.numel):
             continue
         end = have.extent() if have.shape == want.shape else have.offset + want.numel

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import thunk
+from thunk.dispatch.keys import DispatchKey
 from thunk.dispatch.registry import registry
 from thunk.library import Library, custom_op, infer_schema, register_autograd, register_fake
 from thunk.ops.registry import find_op
@@ -154,3 +155,34 @@ def test_registering_quietly_gives_no_warning(library: Library) -> None:
         warnings.simplefilter("error")
         library.impl("quiet", lambda x: x, "CPU")
         library.impl("quiet", lambda x: x, "Meta")
+
+
+def test_fragments_add_to_a_namespace_and_leave_alone(library: Library) -> None:
+    library.define("one(Tensor x) -> Tensor")
+    library.impl("one", lambda x: x + 1, "CompositeImplicitAutograd")
+    fragments = [Library("unit", "FRAGMENT"), Library("unit", "FRAGMENT")]
+    for number, fragment in enumerate(fragments):
+        fragment.define(f"part{number}(Tensor x) -> Tensor")
+        fragment.impl(f"part{number}", lambda x: -x, "CompositeImplicitAutograd")
+    x = thunk.tensor([1.0])
+    assert [thunk.ops.unit.part0(x).item(), thunk.ops.unit.part1(x).item()] == [-1.0, -1.0]
+    with pytest.raises(RuntimeError, match="one declaration"):
+        fragments[0].define("one(Tensor x) -> Tensor")
+    fragments[0]._destroy()
+    assert not hasattr(thunk.ops.unit, "part0")
+    assert thunk.ops.unit.part1(thunk.ops.unit.one(x)).item() == -2.0
+    fragments[1]._destroy()
+
+
+def test_a_private_backend_has_rows_of_its_own(library: Library) -> None:
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "PrivateUse1")
+    key = DispatchKey.PrivateUse1
+    assert registry.lookup("unit::twice", key).source_key is key
+    assert registry.lookup("unit::twice", DispatchKey.CPU).is_missing
+    library.impl("twice", lambda x: x * 3, "CompositeExplicitAutograd")
+    assert registry.lookup("unit::twice", key).source_key is key
+    assert registry.lookup("unit::twice", DispatchKey.CPU).source_key is (
+        DispatchKey.CompositeExplicitAutograd
+    )
+    assert thunk.ops.unit.twice(thunk.tensor([1.0])).tolist() == [3.0]

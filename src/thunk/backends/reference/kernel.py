@@ -65,8 +65,25 @@ def reference_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         infer(op, args)
     arrays = [arrays_in(value) for value in args]
     with numpy.errstate(all="ignore"):
-        result = rules[op.full_name](spec, *arrays)
+        try:
+            result = rules[op.full_name](spec, *arrays)
+        except Exception as error:
+            _expect_declared(op, error)
+            raise
     return wrap(op, result, spec)
+
+
+def _expect_declared(op: OpDef, error: Exception) -> None:
+    """What the shape rule let through fails for its values: lazy execution must know that.
+
+    Random operators and those of unknown shape are never delayed.
+    """
+    never_late = op.raises_on_data or op.dynamic_shape or op.random
+    if config.verify and not never_late and not isinstance(error, MemoryError):
+        raise AssertionError(
+            f"{op.full_name}: expected raises_on_data=True in its declaration, since its rule "
+            f"raised {type(error).__name__}: {error}"
+        ) from error
 
 
 def meta_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
