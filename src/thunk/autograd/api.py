@@ -14,8 +14,8 @@ from thunk.autograd.engine import run_backward
 from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import RemovableHandle, add_hook
 from thunk.dispatch.state import no_grad_recording
-from thunk.runtime.tensors import empty_tensor, new_tensor
-from thunk.types.tensor_base import TensorBase
+from thunk.runtime.tensors import birth, empty_tensor, new_tensor
+from thunk.types.tensor_base import InferenceCounter, TensorBase
 
 
 def backward(
@@ -30,6 +30,8 @@ def backward(
     chosen = None if inputs is None else _as_tuple(inputs)
     if chosen is not None and not chosen:
         raise RuntimeError("'inputs' argument to backward cannot be empty.")
+    for each in chosen or ():
+        retain_grad(each)
     run_backward(
         roots,
         _gradients_for(roots, grad_tensors),
@@ -71,15 +73,17 @@ def grad(
     )
     if materialize_grads:
         found = [
-            each if each is not None else _zeros_for(source)
+            each if each is not None else _zeros_for(source, create_graph)
             for each, source in zip(found, chosen, strict=True)
         ]
     return tuple(found)
 
 
-def _zeros_for(tensor: Any) -> Any:
+def _zeros_for(tensor: Any, differentiable: bool) -> Any:
     result = empty_tensor(tensor._spec.fresh())
     result.zero_()
+    if differentiable:
+        set_requires_grad(result, True)
     return result
 
 
@@ -110,6 +114,11 @@ def set_requires_grad(tensor: TensorBase, value: bool) -> None:
         raise RuntimeError(
             "requires_grad: only Tensors of floating point and complex dtype can require "
             f"gradients, got {tensor._spec.dtype!r}; convert it with .float()"
+        )
+    if value and isinstance(tensor._versions, InferenceCounter) and not birth.inference:
+        raise RuntimeError(
+            "requires_grad: expected a normal tensor, got an inference tensor outside "
+            "inference_mode(); clone() it first"
         )
     history_of(tensor).requires_grad = value
     if tensor._node is not None:

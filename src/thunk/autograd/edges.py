@@ -36,11 +36,12 @@ class AccumulateGrad(Node):
 
     def apply(self, grads: Grads) -> Grads:
         gradient = grads[0]
-        if gradient is None or not requires_grad(self.variable):
+        if gradient is None:
             return []
         history: History = self.variable._history
         gradient = run_tensor_hooks(history.hooks, gradient)
-        accumulate(self.variable, gradient)
+        if requires_grad(self.variable):
+            accumulate(self.variable, gradient)
         for hook in list((history.post_accumulate_hooks or {}).values()):
             hook(self.variable)
         return []
@@ -65,7 +66,7 @@ def accumulate(variable: TensorBase, gradient: Any) -> None:
     history: History = variable._history
     old: Any = history.grad
     if old is None:
-        history.grad = gradient if state.grad_enabled else _own_copy(variable, gradient)
+        history.grad = _own_copy(variable, gradient)
     elif state.grad_enabled:
         history.grad = old + gradient
     else:
@@ -74,8 +75,7 @@ def accumulate(variable: TensorBase, gradient: Any) -> None:
 
 def _own_copy(variable: TensorBase, gradient: Any) -> Any:
     # The gradient may be shared with another leaf or held by the caller, so it is never stolen.
-    with no_grad_recording():
-        return t.relayout(gradient, variable._spec.fresh().strides)
+    return t.relayout(gradient, variable._spec.fresh().strides)
 
 
 def edge_of(tensor: TensorBase) -> Edge | None:
@@ -120,8 +120,17 @@ def refresh_view(tensor: TensorBase, history: History) -> None:
     history.view_version = tensor._versions.value
     # A base that stopped asking for gradients leaves its views the way they have.
     if fresh._history.grad_fn is not None:
+        if history.retains_grad and history.grad_fn is not None:
+            move_retained(Edge(history.grad_fn, history.output_index), edge_of(fresh))
         history.grad_fn = fresh._history.grad_fn
         history.output_index = fresh._history.output_index
+
+
+def move_retained(before: Edge, after: Edge | None) -> None:
+    """A result that retains its gradient retains that of its new value."""
+    reference = (before.node.retained or {}).pop(before.index, None)
+    if reference is not None and after is not None:
+        after.node.retained = {**(after.node.retained or {}), after.index: reference}
 
 
 MADE_WITHOUT_GRAD = "no_grad"

@@ -34,9 +34,12 @@ class Pass:
         self.ready: list[tuple[float, int, Node]] = []
         self._order = 0
 
-    def run(self, roots: list[tuple[Edge, Any]]) -> None:
+    def run(self, roots: list[tuple[Edge, Any]], through_results: bool) -> None:
         """Run every node between the roots and the leaves or captured edges."""
         self._count(roots)
+        if through_results and self.executed is not None and self.captures is not None:
+            # A result that accumulates has its producer run, as in PyTorch, to no effect.
+            self.executed |= {edge.node for edge in self.captures}
         for edge, gradient in roots:
             self._receive(edge, gradient)
         for node in {edge.node for edge, _ in roots}:
@@ -96,8 +99,8 @@ class Pass:
 
     def _before(self, node: Node, grads: Grads) -> Grads:
         for index, hooks in (node.tensor_hooks or {}).items():
-            if grads[index] is not None:
-                grads[index] = run_tensor_hooks(hooks, grads[index])
+            # A result without a gradient beside others that have one: hooks see None.
+            grads[index] = run_tensor_hooks(hooks, grads[index])
         if self.captures is not None:
             for index, gradient in enumerate(grads):
                 edge = Edge(node, index)
@@ -218,7 +221,7 @@ def run_backward(
     captures = None if wanted is None else {e: i for i, e in enumerate(wanted) if e is not None}
     current = Pass(keep_graph, captures)
     with no_grad_recording(create_graph):
-        current.run(roots)
+        current.run(roots, through_results=accumulate)
         if wanted is None or inputs is None:
             return []
         found = [None if edge is None else current.captured.get(edge) for edge in wanted]
@@ -236,7 +239,7 @@ def _accumulate_at(edges: list[Edge | None], found: list[Any]) -> None:
     for edge, gradient in zip(edges, found, strict=True):
         if gradient is not None and edge is not None:
             if not isinstance(edge.node, AccumulateGrad):
-                raise RuntimeError("backward: expected leaf tensors as inputs=, got a result")
+                continue  # a result that retains its gradient has it already
             hooks, edge.node.variable._history.hooks = edge.node.variable._history.hooks, None
             try:
                 edge.node.apply([gradient])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from thunk.autograd.edges import MADE_BY_FUNCTION, is_leaf
+from thunk.autograd.edges import MADE_BY_FUNCTION
 from thunk.autograd.inplace import check_writable, rebind
-from thunk.autograd.meta import Edge, History, history_of
+from thunk.autograd.meta import Edge, history_of, requires_grad
 from thunk.autograd.node import set_history
 from thunk.dispatch.state import no_grad_recording
 from thunk.ops.registry import t
@@ -49,8 +49,7 @@ def finish_outputs(ctx: Any, inputs: list[Any], outputs: list[Any], recording: b
 
 
 def _rebound(ctx: Any, output: Any, index: int) -> Any:
-    history: History | None = output._history
-    if history is not None and history.requires_grad and is_leaf(output):
+    if requires_grad(output):
         check_writable(type(ctx).__name__, output, True)
     rebind(output, Edge(ctx, index))
     return output

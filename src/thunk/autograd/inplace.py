@@ -14,12 +14,14 @@ from thunk.autograd.edges import (
     alias_of,
     edge_of,
     is_leaf,
+    move_retained,
     refusal,
 )
 from thunk.autograd.meta import Edge, History, history_of, requires_grad
 from thunk.autograd.node import Grads, Node, set_history
 from thunk.autograd.overlap import refuse_partial_overlap, refuse_self_overlap
 from thunk.autograd.record import OpNode
+from thunk.autograd.saved import FREED
 from thunk.autograd.windows import clear_window, read_window
 from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
@@ -134,11 +136,15 @@ def assign(name: str, target: TensorBase, result: Any) -> None:
 def rebind(target: TensorBase, edge: Edge) -> None:
     """Make `edge` the history of `target`; a view hands it on to its base."""
     history = history_of(target)
+    owner = target if history.base is None else history.base
+    before = edge_of(owner) if history_of(owner).retains_grad else None
     if history.base is None:
         set_history(target, edge.node, edge.index)
         history.requires_grad = True
     else:
         _rebase(history.base, target, edge)
+    if before is not None:
+        move_retained(before, edge_of(owner))
 
 
 def write(target: TensorBase, result: TensorBase) -> None:
@@ -172,10 +178,11 @@ def _results_live_in(node: OpNode, target: TensorBase) -> None:
 class CopySlices(Node):
     """Backward of a write through a view: the window's gradient goes to the writer's inputs."""
 
-    __slots__ = ("base_spec", "edge", "view_spec")
+    __slots__ = ("base_spec", "edge", "freed", "view_spec")
 
     def __init__(self, base: TensorBase, view: TensorSpec, edge: Edge) -> None:
         self.edge: Edge | None = edge
+        self.freed = False
         self.base_spec = base._spec
         self.view_spec = view
         super().__init__((edge_of(base), edge), [base._spec])
@@ -187,11 +194,17 @@ class CopySlices(Node):
         gradient = grads[0]
         if gradient is None:
             return [None, None]
+        if self.freed:
+            raise RuntimeError(FREED)
         base, view = self.base_spec, self.view_spec
         laid = t.relayout(gradient, base.strides)
         start = base.offset * base.dtype.itemsize // view.dtype.itemsize
         window = replace(view, offset=view.offset - start)
         return [clear_window(laid, window), read_window(laid, window)]
+
+    def release(self) -> None:
+        """As in PyTorch, a write through a view is differentiated once, whatever it saved."""
+        self.freed = True
 
 
 def _rebase(base: TensorBase, view: TensorBase, edge: Edge) -> None:

@@ -134,7 +134,12 @@ class OpNode(Node):
     def release(self) -> None:
         args, results = self.saved_args or {}, self.saved_results or []
         holds_values = any(_is_saved(v) for v in args.values()) or any(results)
-        # A node that kept no tensor can run again, as in PyTorch.
+        # A node that kept no tensor can run again, as in PyTorch, where a number in the place of
+        # a tensor is one.
+        holds_values = holds_values or any(
+            argument.type.base == "Tensor" and args.get(argument.name) is not None
+            for argument in self.op.schema.arguments
+        )
         if holds_values:
             self.saved_args = None
             self.saved_results = None

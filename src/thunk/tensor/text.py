@@ -14,7 +14,6 @@ def text_of(tensor: Any, contents: str | None = None) -> str:
     """What `repr(tensor)` says."""
     spec = tensor._spec
     values = None if spec.device.type == "meta" else array_of(tensor._storage, spec)
-    node = tensor.grad_fn
     kind = type(tensor)
     is_parameter = getattr(tensor, "_is_param", False)
     plain = kind.__name__ == "Tensor" or (is_parameter and kind.__name__ == "Parameter")
@@ -25,14 +24,20 @@ def text_of(tensor: Any, contents: str | None = None) -> str:
         default_dtype=get_default_dtype().name,
         device=str(spec.device),
         requires_grad=requires_grad(tensor),
-        grad_fn_name=None if node is None else _short_name(node),
+        grad_fn_name=_name_of_history(tensor),
         prefix=PLAIN_PREFIX if plain else f"{kind.__name__}(",
         is_parameter=is_parameter,
         contents=contents,
     )
 
 
-def _short_name(node: Any) -> str:
-    """The last part of a node's name, as printed."""
+def _name_of_history(tensor: Any) -> str | None:
+    """The last part of the name of what made a tensor, as printed."""
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view whose history was written over shows its values all the same
+        return "Invalid"
+    if node is None:
+        return None
     name: str = node.name()
     return name.rpartition("::")[2]

@@ -101,7 +101,9 @@ def stack(tensors: Any, dim: int) -> Any:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(tensor._spec.shape)} at entry {position}"
             )
-    return t.cat([t.unsqueeze(tensor, place) for tensor in tensors], place)
+    joined = t.cat([t.unsqueeze(tensor, place) for tensor in tensors], place)
+    # The new dimension makes no pictures of what were none: only those have an order of their own.
+    return joined if len(first) > 3 else joined.contiguous()
 
 
 @composite("hstack(Tensor[] tensors) -> Tensor", variants="function out typed")
