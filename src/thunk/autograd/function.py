@@ -202,8 +202,6 @@ class Function:
         outputs = [returned] if single else list(returned)
         ctx.edges = edges if recording else ()
         ctx._input_specs = specs
-        for each in ctx.dirty_tensors:
-            each._versions.value += 1
         outputs = finish_outputs(ctx, inputs, outputs, recording)
         return outputs[0] if single else tuple(outputs)
 
