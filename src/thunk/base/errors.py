@@ -41,3 +41,15 @@ class OutOfBudgetError(RuntimeError):
 
 class LinAlgError(RuntimeError):
     """A matrix has no factorization, inverse or solution of the kind asked for."""
+
+
+def recorded_at(error: BaseException, where: str) -> None:
+    """Let an error that surfaces late say which line of the user's recorded the operation."""
+    if where and not where_recorded(error):
+        error.__dict__["recorded_at"] = where
+        error.add_note(f"recorded at {where}")
+
+
+def where_recorded(error: BaseException | None) -> str:
+    """The line that `recorded_at` noted; empty if there is none."""
+    return "" if error is None else str(error.__dict__.get("recorded_at", ""))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.expression import Expression, Expressions, Unsupported, working
@@ -88,6 +88,14 @@ class LibraryCall:
 Item = Statement | CallBack | LibraryCall
 
 
+class Failure(NamedTuple):
+    """What a program raises at a status, and the user's lines that can be the reason."""
+
+    kind: type[Exception]
+    message: str
+    lines: list[str]
+
+
 class Lower:
     """Lowers one graph."""
 
@@ -100,7 +108,8 @@ class Lower:
         self.uniform: dict[Buffer, Expression] = {}
         self.counts: dict[str, int] = {}
         self.twins: dict[Value, dict[Any, Buffer]] = {}
-        self.failures: list[tuple[type[Exception], str]] = []
+        self.failures: list[Failure] = []
+        self._where = ""
         for index, value in enumerate(graph.inputs):
             self.buffers[value] = Buffer(f"in{index}", value.spec.dtype, _size(value.spec))
 
@@ -112,6 +121,7 @@ class Lower:
         return self.items
 
     def _node(self, node: Node) -> None:
+        self._where = node.where
         forced = is_fallback_forced(node.op.full_name)
         function = None if forced else LOWERINGS.get(node.op.full_name)
         before = len(self.items)
@@ -150,9 +160,12 @@ class Lower:
 
     def failure(self, kind: type[Exception], message: str) -> int:
         """The status by which a kernel says that the program must raise this."""
-        if (kind, message) not in self.failures:
-            self.failures.append((kind, message))
-        return 1 + self.failures.index((kind, message))
+        for code, known in enumerate(self.failures, 1):
+            if (known.kind, known.message) == (kind, message):
+                known.lines.append(self._where)
+                return code
+        self.failures.append(Failure(kind, message, [self._where]))
+        return len(self.failures)
 
     def emit(self, statement: Statement) -> None:
         if 0 in statement.sizes:
@@ -465,5 +478,5 @@ def _is_uniform(term: Expression) -> bool:
     return True
 
 
-__all__ = ["LOWERINGS", "At", "CallBack", "Domain", "Item", "LibraryCall", "Lower", "Row",
-           "Unsupported", "lowering"]  # fmt: skip
+__all__ = ["LOWERINGS", "At", "CallBack", "Domain", "Failure", "Item", "LibraryCall", "Lower",
+           "Row", "Unsupported", "lowering"]  # fmt: skip

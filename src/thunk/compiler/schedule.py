@@ -10,7 +10,7 @@ from typing import Any
 
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.fusion import Fusion, Unit
-from thunk.compiler.lowering import CallBack, Item, LibraryCall, Lower
+from thunk.compiler.lowering import CallBack, Failure, Item, LibraryCall, Lower
 from thunk.compiler.nest import Nest, verify_nest
 from thunk.compiler.statement import Statement, verify_statement
 from thunk.ir.graph import Graph, Value
@@ -28,7 +28,7 @@ class Schedule:
     inputs: list[Buffer]
     outputs: list[Buffer]
     fallbacks: dict[str, int]
-    failures: list[tuple[type[Exception], str]]
+    failures: list[Failure]
 
     @property
     def nests(self) -> list[Nest]:

@@ -27,7 +27,7 @@ class Launch(Protocol):
 
     @property
     def error(self) -> BaseException | None:
-        """Why the run failed; None as long as it has not."""
+        """Why the run failed, noting the line that recorded it; None as long as it has not."""
         ...
 
     @property

@@ -21,6 +21,7 @@ from thunk.backends.cpu.launch import Launch
 from thunk.backends.cpu.program import Program
 from thunk.backends.reference.kernel import rules
 from thunk.base.config import config
+from thunk.base.errors import where_recorded
 from thunk.runtime.backend import backend_named
 from thunk.runtime.launch import DependentFailure
 
@@ -145,6 +146,38 @@ def test_a_failure_belongs_to_its_launch_and_is_told_once() -> None:
     assert numbers(before.outputs[0]) == [2.0] * 4 and numbers(after.outputs[0]) == [3.0] * 4
     with pytest.raises(IndexError):
         launch.wait()  # who asks for this launch is told again
+
+
+def test_a_failure_names_the_line_that_recorded_it(gate: Gate) -> None:
+    """Of several lines in one kernel, the one that can have failed."""
+    recorder = Recorder()
+    x, rows = recorder.input(ones()), recorder.input(numpy.array([9], numpy.int64))
+    fine = recorder.call("index_select", x, 0, recorder.call("mul.Tensor", rows, 0))
+    bad = recorder.call("index_select", recorder.call("neg", x), 0, rows)
+    recorder.outputs(fine, recorder.call("exp", bad))
+    launch = cpu.compile(recorder.graph, frozenset()).launch(recorder.arrays, [])
+    with pytest.raises(IndexError) as caught:
+        launch.wait()
+    lines = where_recorded(caught.value).split(", ")
+    assert "test.py:4" in lines and set(lines) <= {"test.py:2", "test.py:4"}
+    assert caught.value.__notes__ == [f"recorded at {', '.join(lines)}"]
+
+    def fail(array: Any) -> Any:
+        raise ArithmeticError
+
+    gate.body = fail
+    gate.opened.set()
+    recorder = Recorder()
+    called = recorder.call("i0", recorder.call("neg", recorder.input(ones())))
+    program = cpu.compile(recorder.outputs(called), frozenset())
+    launch = program.launch(recorder.arrays, [])
+    child = program.launch(launch.outputs, [])
+    with pytest.raises(ArithmeticError) as raised:
+        launch.wait()
+    assert where_recorded(raised.value) == "test.py:2"
+    with pytest.raises(DependentFailure):
+        child.wait()
+    assert where_recorded(child.error) == "test.py:2"
 
 
 def test_waiting_for_a_failed_launch_tells() -> None:
@@ -537,7 +570,7 @@ def test_a_failure_of_the_interpreting_backend_waits_to_be_asked_for() -> None:
     backend = backend_named("reference")
     executable = backend.compile(graph, frozenset())
     launch = executable.launch(recorder.arrays, [])
-    assert isinstance(launch.error, IndexError)
+    assert isinstance(launch.error, IndexError) and where_recorded(launch.error) == "test.py:1"
     with pytest.raises(IndexError):
         launch.wait()
     backend.wait()  # told already

@@ -19,6 +19,7 @@ import numpy
 from thunk.backends.cpu.status import SKIPPED
 from thunk.backends.cpu.worker import SPINS, Worker
 from thunk.base.config import config
+from thunk.base.errors import recorded_at, where_recorded
 from thunk.base.log import logger
 from thunk.runtime.launch import FAILURES_KEPT, DependentFailure
 from thunk.runtime.storage import Bytes, allocate
@@ -211,6 +212,7 @@ class Flight:
             "recompute them"
         )
         error.__cause__ = cause
+        recorded_at(error, where_recorded(cause))
         launch.fail(error)
         return True
 

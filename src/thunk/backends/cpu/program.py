@@ -35,6 +35,7 @@ from thunk.backends.cpu.runner import (
     threads,
 )
 from thunk.backends.cpu.status import CALL_BACK_RAISED
+from thunk.base.errors import recorded_at
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.loops import Loops, Planner
 from thunk.compiler.lowering import CallBack, LibraryCall
@@ -151,12 +152,16 @@ class Program:
         self._sizes = [each.nbytes for each in self.schedule.outputs]
         sizes = zip(self._sizes, self.plan.sources, strict=True)
         self.result_bytes = sum(size for size, source in sizes if source < 0)
-        self.forks = threads().count > 1 and any(
-            kind in (PARALLEL, LIBRARY) for kind in self.table[: self._count, 0].tolist()
-        )
+        kinds = set(self.table[: self._count, 0].tolist())
+        self._may_fork = not kinds.isdisjoint((PARALLEL, LIBRARY))
         self._form = number_form(self.scalars)
         self.records: list[Record] = []  # of runs that are over
         self._by_bases: weakref.WeakValueDictionary[int, Record] = weakref.WeakValueDictionary()
+
+    @property
+    def forks(self) -> bool:
+        """Whether a run uses more threads than the one that runs it."""
+        return self._may_fork and threads().count > 1
 
     def _new_record(self) -> Record:
         """Memory for one more run at a time."""
@@ -244,14 +249,22 @@ class Program:
         self._runner(*record.walk_arguments())
 
     def failure(self, record: Record) -> BaseException:
-        """What a status other than 0 stands for."""
-        status = record.status
-        if record.error is not None:
-            return record.error
-        if 0 < status <= len(self.schedule.failures):
-            kind, message = self.schedule.failures[status - 1]
-            return kind(message)
-        return StepFailed(f"expected a library call to succeed, got status {status & 0xFFFF}")
+        """What a status other than 0 stands for; it knows the user's line that recorded it."""
+        status, step = record.status, self.schedule.steps[record.step]
+        if isinstance(step, Nest):
+            lines = step.lines
+        else:
+            lines = [step.where if isinstance(step, LibraryCall) else step.node.where]
+        error = record.error
+        if error is None and 0 < status <= len(self.schedule.failures):
+            found = self.schedule.failures[status - 1]
+            lines = [each for each in lines if each in found.lines] or found.lines
+            error = found.kind(found.message)
+        elif error is None:
+            code = status & 0xFFFF
+            error = StepFailed(f"expected a library call to succeed, got status {code}")
+        recorded_at(error, ", ".join(dict.fromkeys(lines)))
+        return error
 
     def text(self) -> str:
         """Schedule, memory plan and native code."""

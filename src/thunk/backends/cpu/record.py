@@ -27,6 +27,8 @@ from thunk.runtime.backend import Number
 from thunk.runtime.storage import Bytes, allocate
 
 _WORD = 8
+_STATUS, _STEP = JOB_WORDS, JOB_WORDS + 1
+_NUMBERS = JOB_WORDS + 2
 
 
 class Record:
@@ -40,19 +42,18 @@ class Record:
     def __init__(
         self, walk: int, steps: int, count: int, threads: int, numbers: int, bases: int
     ) -> None:
-        self.block = allocate(_WORD * (JOB_WORDS + 1 + max(numbers, 1) + bases)).view(numpy.int64)
+        self.block = allocate(_WORD * (_NUMBERS + max(numbers, 1) + bases)).view(numpy.int64)
         self.block[:] = 0
         self._words = self.block.data
         self.address = int(self.block.ctypes.data)
-        first_number = JOB_WORDS + 1
-        first_base = first_number + max(numbers, 1)
-        self.numbers = self.block[first_number:first_base]
+        first_base = _NUMBERS + max(numbers, 1)
+        self.numbers = self.block[_NUMBERS:first_base]
         self.bases_address = self.address + _WORD * first_base
         self._first_base = self.bases_address + _WORD * FIRST_INPUT
         self.block[WALK], self.block[STEPS], self.block[COUNT] = walk, steps, count
         self.block[BASES], self.block[THREADS] = self.bases_address, threads
-        self.block[first_base + NUMBERS] = self.address + _WORD * first_number
-        self.block[first_base + STATUS] = self.address + _WORD * JOB_WORDS
+        self.block[first_base + NUMBERS] = self.address + _WORD * _NUMBERS
+        self.block[first_base + STATUS] = self.address + _WORD * _STATUS
         self.arena: Bytes | None = None
         self.arrays: list[Bytes] = []
         self.error: BaseException | None = None
@@ -65,9 +66,9 @@ class Record:
         self.arrays = arrays = [*inputs, *outputs]
         gather(arrays, self._first_base)
         try:
-            form.pack_into(self._words, _WORD * (JOB_WORDS + 1), *numbers)
+            form.pack_into(self._words, _WORD * _NUMBERS, *numbers)
         except struct.error:
-            form.pack_into(self._words, _WORD * (JOB_WORDS + 1), *_spelled(numbers, form))
+            form.pack_into(self._words, _WORD * _NUMBERS, *_spelled(numbers, form))
 
     def use_arena(self, arena: Bytes) -> None:
         """Compute in this memory."""
@@ -78,7 +79,7 @@ class Record:
 
     def clear(self) -> None:
         """Let go of the run's buffers."""
-        self._words[JOB_WORDS] = self._words[TICKET] = self._words[TIMES] = 0
+        self._words[_STATUS] = self._words[TICKET] = self._words[TIMES] = 0
         self.arrays = []
         self.error = None
 
@@ -89,7 +90,7 @@ class Record:
         if number == NUMBERS:
             return self.numbers
         if number == STATUS:
-            return self.block[JOB_WORDS : JOB_WORDS + 1]
+            return self.block[_STATUS : _STATUS + 1]
         assert self.arena is not None
         return self.arena
 
@@ -101,11 +102,16 @@ class Record:
     @property
     def status(self) -> int:
         """What the run left behind; 0 if nothing went wrong."""
-        return self._words[JOB_WORDS]
+        return self._words[_STATUS]
+
+    @property
+    def step(self) -> int:
+        """The step that ran last."""
+        return self._words[_STEP]
 
     def set_status(self, status: int) -> None:
         """Write the status, as a step would."""
-        self._words[JOB_WORDS] = status
+        self._words[_STATUS] = status
 
     def set_ticket(self, ticket: int) -> None:
         """Write the ticket, as the queue would."""

@@ -1,7 +1,7 @@
 """Enters: a table of steps. Leaves: the native function that walks it, and the threads it uses.
 
 Invariant: between two steps no Python runs, unless the step is a call back; a step that sets the
-status is the last one.
+status is the last one, and its number stands behind the status.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ entry:
   %args = alloca %worker.args
   %status.at = getelementptr i64, ptr %bases, i64 2
   %status = load ptr, ptr %status.at
+  %step.at = getelementptr i64, ptr %status, i64 1
   %fork = load ptr, ptr %threads
   %wanted.at = getelementptr i64, ptr %threads, i64 3
   %wanted = load i64, ptr %wanted.at
@@ -151,6 +152,7 @@ back:
 
 next:
   %following = add i64 %i, 1
+  store i64 %i, ptr %step.at
   %state = load volatile i64, ptr %status
   %fine = icmp eq i64 %state, 0
   %left = icmp slt i64 %following, %count

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from thunk.base.errors import recorded_at
 from thunk.dispatch.call import call
 from thunk.dispatch.state import no_grad_recording
 from thunk.ir.graph import Graph, Scalar, Value
@@ -36,7 +37,11 @@ class Interpreted:
         with eager(), no_grad_recording():
             for node in self.graph.nodes:
                 args = tuple([_argument(each, values, numbers) for each in node.args])
-                result = call(node.op, args)
+                try:
+                    result = call(node.op, args)
+                except Exception as error:
+                    recorded_at(error, node.where)
+                    raise
                 results = result if isinstance(result, (tuple, list)) else (result,)
                 values.update(zip(node.outputs, results, strict=True))
             return [_own_memory(values[each], each) for each in self.graph.outputs]
