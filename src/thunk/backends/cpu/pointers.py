@@ -1,14 +1,13 @@
 """Enters: arrays. Leaves: the addresses of their first elements, in a table.
 
-Invariant: `gather` gives what `array.ctypes.data` gives; where NumPy's arrays are laid out in an
-unknown way, it asks each array.
+Invariant: `gather` gives what `array.ctypes.data` gives; where lists or NumPy's arrays are laid out
+in an unknown way, it asks each array.
 """
 
 from __future__ import annotations
 
 import ctypes
-from array import array
-from collections.abc import Sequence
+import sys
 from functools import cache
 from typing import Any
 
@@ -17,13 +16,17 @@ import numpy
 from thunk.backends.cpu.llvm.jit import loader
 
 _TEXT = """
-define void @NAME(ptr %objects, ptr %table, i64 %count) {
+define void @NAME(ptr %list, ptr %table) {
 entry:
+  %count.at = getelementptr i8, ptr %list, i64 16
+  %count = load i64, ptr %count.at
+  %items.at = getelementptr i8, ptr %list, i64 24
+  %items = load ptr, ptr %items.at
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %next, label %done
 next:
   %i = phi i64 [ 0, %entry ], [ %following, %next ]
-  %object.at = getelementptr i64, ptr %objects, i64 %i
+  %object.at = getelementptr ptr, ptr %items, i64 %i
   %object = load ptr, ptr %object.at
   %data.at = getelementptr i8, ptr %object, i64 16
   %data = load i64, ptr %data.at
@@ -40,24 +43,30 @@ done:
 
 @cache
 def _native() -> Any:
-    """The native loop, or None where it does not find what arrays say of themselves."""
-    kind = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    """The native loop, or None where it does not find what lists and arrays say of themselves."""
+    if sys.implementation.name != "cpython":
+        return None  # elsewhere `id` is no address
+    probes: list[numpy.ndarray] = [numpy.zeros(3), numpy.zeros((2, 2))[1:], numpy.zeros(0)]
+    first = [ctypes.c_int64.from_address(id(probes) + offset).value for offset in (16, 24)]
+    if first[0] != len(probes):
+        return None
+    held = [ctypes.c_int64.from_address(first[1] + 8 * each).value for each in range(3)]
+    if held != [id(probe) for probe in probes]:
+        return None
+    kind = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
     name = "thunk_gather"
     function = kind(loader().address(name, _TEXT, lambda: _TEXT.replace("NAME", name)))
-    probes: list[numpy.ndarray] = [numpy.zeros(3), numpy.zeros((2, 2))[1:], numpy.zeros(0)]
     table = numpy.zeros(len(probes), numpy.int64)
-    found = array("Q", map(id, probes))
-    function(found.buffer_info()[0], table.ctypes.data, len(probes))
+    function(id(probes), table.ctypes.data)
     right = [probe.ctypes.data for probe in probes] == table.tolist()
     return function if right else None
 
 
-def gather(arrays: Sequence[numpy.ndarray], table: int) -> None:
+def gather(arrays: list[numpy.ndarray], table: int) -> None:
     """Write the address of every array into the table at address `table`."""
     native = _native()
     if native is not None:
-        found = array("Q", map(id, arrays))
-        native(found.buffer_info()[0], table, len(arrays))
+        native(id(arrays), table)
         return
     words = (ctypes.c_int64 * len(arrays)).from_address(table)
     for position, each in enumerate(arrays):

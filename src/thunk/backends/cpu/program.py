@@ -149,9 +149,9 @@ class Program:
         self._count = len(self.schedule.steps)
         self._runner = runner()
         self._walk_address = ctypes.cast(self._runner, ctypes.c_void_p).value or 0
-        self._sizes = [each.nbytes for each in self.schedule.outputs]
-        sizes = zip(self._sizes, self.plan.sources, strict=True)
-        self.result_bytes = sum(size for size, source in sizes if source < 0)
+        sizes = [each.nbytes for each in self.schedule.outputs]
+        self._outputs = list(zip(self.plan.sources, sizes, strict=True))
+        self.result_bytes = sum(size for source, size in self._outputs if source < 0)
         kinds = set(self.table[: self._count, 0].tolist())
         self._may_fork = not kinds.isdisjoint((PARALLEL, LIBRARY))
         self._form = number_form(self.scalars)
@@ -167,7 +167,7 @@ class Program:
         """Memory for one more run at a time."""
         record = Record(
             self._walk_address, int(self.table.ctypes.data), self._count, threads().address,
-            len(self.scalars), FIRST_INPUT + len(self.schedule.inputs) + len(self._sizes),
+            len(self.scalars), FIRST_INPUT + len(self.schedule.inputs) + len(self._outputs),
         )  # fmt: skip
         if self.backs:
             self._by_bases[record.bases_address] = record
@@ -188,8 +188,7 @@ class Program:
     def prepare(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Launch:
         """A launch that is ready to start."""
         outputs = [
-            blocks.take(size) if source < 0 else inputs[source]
-            for size, source in zip(self._sizes, self.plan.sources, strict=True)
+            inputs[source] if source >= 0 else blocks.take(size) for source, size in self._outputs
         ]
         record = self.records.pop() if self.records else self._new_record()
         record.fill(inputs, outputs, numbers, self._form)
