@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from thunk.compiler.access import Buffer
-from thunk.compiler.nest import Nest
+from thunk.compiler.nest import Nest, apart
 from thunk.compiler.statement import Statement, without_ones
 
 RECENT_READERS = 4
@@ -44,6 +44,7 @@ class Fusion:
         self._groups: list[_Group] = []
         self._writers: dict[Buffer, list[int]] = {}
         self._readers: dict[Buffer, list[int]] = {}
+        self._parts: dict[Buffer, list[tuple[Statement, _Group]]] = {}
 
     def add_opaque(self, step: Opaque) -> None:
         """A step that nothing joins."""
@@ -56,7 +57,7 @@ class Fusion:
         statement = without_ones(statement)
         reads = statement.buffers_read
         writes = [statement.target.buffer]
-        before = self._before(reads, writes)
+        before = self._before_statement(statement, reads)
         for number in self._candidates(before, reads):
             group = self._groups[number]
             rest = before & ~(1 << number)
@@ -65,10 +66,12 @@ class Fusion:
             if group.content.join(statement):
                 self._extend(group, rest)
                 self._note(group, reads, writes)
+                self._parts.setdefault(writes[0], []).append((statement, group))
                 self._merge_makers(group, before)
                 return
         group = self._new(Nest(statement), before)
         self._note(group, reads, writes)
+        self._parts.setdefault(writes[0], []).append((statement, group))
 
     def units(self) -> list[Unit]:
         """Everything, in an order in which it can run, near the order of recording."""
@@ -107,6 +110,21 @@ class Fusion:
         for buffer in writes:
             for number in (*self._writers.get(buffer, ()), *self._readers.get(buffer, ())):
                 found |= 1 << number
+        return found
+
+    def _before_statement(self, statement: Statement, reads: set[Buffer]) -> int:
+        """As `_before`; parts of a buffer that are apart may be written in any order."""
+        buffer = statement.target.buffer
+        parts = self._parts.get(buffer, ())
+        known = {group.number for _, group in parts}
+        if any(number not in known for number in self._writers.get(buffer, ())):
+            return self._before(reads, [buffer])
+        found = self._before(reads, ())
+        for number in self._readers.get(buffer, ()):
+            found |= 1 << number
+        for other, group in parts:
+            if not apart(other, statement):
+                found |= 1 << group.number
         return found
 
     def _note(self, group: _Group, reads: object, writes: Sequence[Buffer]) -> None:
@@ -176,6 +194,10 @@ class Fusion:
                 other.after = other.after & ~gone_bit | kept_bit
             if other.after & kept_bit:
                 other.after |= kept.after
+        for buffer, parts in self._parts.items():
+            self._parts[buffer] = [
+                (each, kept if group is gone else group) for each, group in parts
+            ]
         for table in (self._writers, self._readers):
             for known in table.values():
                 if gone.number in known:

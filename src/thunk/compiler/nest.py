@@ -7,7 +7,7 @@ reductions, whose results are read once their loops have ended.
 
 from __future__ import annotations
 
-from thunk.compiler.access import Access, Buffer
+from thunk.compiler.access import Access, Buffer, extent
 from thunk.compiler.domain import link, positions, split_strides
 from thunk.compiler.expression import Expression
 from thunk.compiler.statement import Statement
@@ -52,7 +52,7 @@ class Nest:
         if statement.place is not None or self.statements[0].place is not None:
             return False
         cost = self.cost + statement.value.cost
-        if cost > MOST_COST or statement.target.buffer in self.made:
+        if cost > MOST_COST:
             return False
         for own, its in self._candidates(statement):
             joined = self._aligned(statement, own, its)
@@ -126,6 +126,8 @@ class Nest:
             return False
         target = statement.target
         for other in joined.others:
+            if other.target.buffer is target.buffer and not apart(other, statement):
+                return False
             for each in other.reads:
                 if each.buffer is target.buffer and (each != target or not statement.whole):
                     return False
@@ -169,6 +171,41 @@ def _is_stage(covers: tuple[bool, ...], reduced: tuple[bool, ...]) -> bool:
     inside = {covered for covered, cut in zip(covers, reduced, strict=True) if cut}
     parallel = all(covered for covered, cut in zip(covers, reduced, strict=True) if not cut)
     return parallel and len(inside) < 2
+
+
+def apart(left: Statement, right: Statement) -> bool:
+    """Whether two statements certainly write different elements of their buffer."""
+    if left.place is not None or right.place is not None:
+        return False
+    first, second = extent(left.sizes, left.target), extent(right.sizes, right.target)
+    if first[1] < second[0] or second[1] < first[0]:
+        return True
+    steps = _moving(left)
+    if steps != _moving(right) or any(stride < 0 for stride, _ in steps):
+        return False
+    return not _meets(abs(left.target.offset - right.target.offset), steps)
+
+
+def _moving(statement: Statement) -> list[tuple[int, int]]:
+    """Strides and sizes of the loops along which the target moves, large strides first."""
+    pairs = zip(statement.target.strides, statement.sizes, strict=True)
+    return sorted([pair for pair in pairs if pair[0]], reverse=True)
+
+
+def _meets(distance: int, moving: list[tuple[int, int]]) -> bool:
+    """Whether whole steps of these loops, either way, lead over the distance."""
+    if not moving:
+        return distance == 0
+    (stride, size), rest = moving[0], moving[1:]
+    reach = sum(step * (count - 1) for step, count in rest)
+    near = distance // stride
+    spread = reach // stride + 1
+    low, high = max(near - spread, 1 - size), min(near + spread + 1, size - 1)
+    return any(
+        _meets(abs(distance - steps * stride), rest)
+        for steps in range(low, high + 1)
+        if abs(distance - steps * stride) <= reach
+    )
 
 
 def _places_known(root: Expression, made: dict[Buffer, Statement]) -> bool:

@@ -20,6 +20,7 @@ def find_aliases(
 ) -> Aliases:
     """For every buffer that can take over another's memory, the other."""
     last = _last_reads(schedule)
+    written = _first_writes(schedule)
     givers = {schedule.inputs[index] for index in donated}
     kept = set(schedule.inputs) - givers | set(schedule.outputs)
     aliases: Aliases = {}
@@ -30,7 +31,7 @@ def find_aliases(
         reads, late = _reads_by_buffer(loops[number])
         for target, when in _targets(loops[number]):
             buffer = target.buffer
-            if buffer in aliases or buffer in givers or _writers(schedule, buffer, number):
+            if buffer in aliases or buffer in givers or written[buffer] < number:
                 continue
             for other in _preferred(reads, schedule, buffer in schedule.outputs):
                 accesses = reads[other]
@@ -89,9 +90,13 @@ def _last_reads(schedule: Schedule) -> dict[Buffer, int]:
     return found
 
 
-def _writers(schedule: Schedule, buffer: Buffer, number: int) -> bool:
-    """Whether an earlier step wrote part of the buffer already."""
-    return any(buffer in _written(step) for step in schedule.steps[:number])
+def _first_writes(schedule: Schedule) -> dict[Buffer, int]:
+    """The first step that writes each buffer; a later one may write only a part of it."""
+    found: dict[Buffer, int] = {}
+    for number, step in enumerate(schedule.steps):
+        for buffer in _written(step):
+            found.setdefault(buffer, number)
+    return found
 
 
 def _written(step: object) -> set[Buffer]:

@@ -8,8 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphs import Recorder, agree
+from thunk.compiler.access import Access, Buffer
 from thunk.compiler.domain import link, split_strides
+from thunk.compiler.expression import Expressions
+from thunk.compiler.nest import apart
+from thunk.compiler.statement import Statement
 from thunk.ir.graph import Value
+from thunk.types.dtype import float32
 
 
 def values(*shape: int) -> numpy.ndarray:
@@ -74,6 +79,32 @@ def test_rows_of_one_of_two_reduced_loops_stay_apart() -> None:
     total = recorder.call("sum", recorder.call("mul.Tensor", value, row))
     recorder.outputs(total, row)
     assert kernels(recorder) == 2
+
+
+def test_parts_of_a_result_are_written_by_the_kernel_that_computes_them() -> None:
+    recorder = Recorder()
+    gates = recorder.input(values(6, 40))
+    parts = [recorder.call("slice.Tensor", gates, 1, start, start + 10) for start in (0, 10, 20)]
+    product = recorder.call("mul.Tensor", parts[0], parts[1])
+    made = [product, recorder.call("tanh", product), recorder.call("mul.Tensor", product, parts[2])]
+    recorder.outputs(recorder.call("cat", tuple(made), 1))
+    assert kernels(recorder) == 1
+
+
+def test_statements_that_write_apart() -> None:
+    terms, buffer = Expressions(), Buffer("b", float32, 100)
+
+    def wrote(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Statement:
+        target = Access(buffer, float32, strides, offset)
+        return Statement(sizes, (False,) * len(sizes), target, terms.constant(0, float32))
+
+    columns = wrote((10, 4), (10, 1), 0)
+    assert apart(columns, wrote((10, 4), (10, 1), 4))
+    assert apart(columns, wrote((10, 4), (10, 1), 6))
+    assert not apart(columns, wrote((10, 4), (10, 1), 3))
+    assert not apart(columns, wrote((10, 4), (10, 1), 10))
+    assert apart(wrote((3, 10), (10, 1), 0), wrote((50,), (1,), 30))
+    assert not apart(wrote((3, 10), (10, 1), 0), wrote((50,), (1,), 29))
 
 
 def test_constants_are_no_memory() -> None:

@@ -24,7 +24,7 @@ def turn_products(graph: Graph) -> Graph:
         if node.op.full_name != "aten::mm" or node.outputs[0] in outputs:
             continue
         users = readers.get(node.outputs[0], [])
-        if users and all(_is_turn(user) and user.outputs[0] not in outputs for user in users):
+        if users and all(is_turn(user) and user.outputs[0] not in outputs for user in users):
             turned.add(node.outputs[0])
     if not turned:
         return graph
@@ -42,20 +42,17 @@ def turn_products(graph: Graph) -> Graph:
             spec = node.outputs[0].spec
             swapped = spec.with_shape(spec.shape[::-1])
             return fresh.add(node.op, (right, left), (swapped,), node.where, node.scope).outputs
-        if _is_turn(node) and node.args[0] in turned:
+        if is_turn(node) and node.args[0] in turned:
             return (args[0],)
         return None
 
     return rebuild(graph, change)
 
 
-def _is_turn(node: Node) -> bool:
-    name = node.op.full_name
-    if name not in ("aten::t", "aten::transpose.int", "aten::permute"):
+def is_turn(node: Node) -> bool:
+    """Whether a node shows a matrix transposed."""
+    if not node.op.view or len(node.outputs[0].spec.shape) != 2:
         return False
-    if name == "aten::t":
-        return len(node.args[0].spec.shape) == 2
-    dims = node.args[1:] if name == "aten::transpose.int" else node.args[1]
-    return [each % 2 for each in dims] in ([0, 1], [1, 0]) and node.outputs[0].spec != (
-        node.args[0].spec
-    )
+    spec, source = node.outputs[0].spec, node.args[0].spec
+    turned = source.shape[::-1], source.strides[::-1], source.offset, source.dtype
+    return (spec.shape, spec.strides, spec.offset, spec.dtype) == turned and spec != source

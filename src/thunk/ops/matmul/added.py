@@ -87,6 +87,7 @@ declare(
         lambda grad, mat1, alpha: scaled(t.mm(mat1.mH, grad), alpha),
     ),
     variants=EVERY_FORM,
+    static="beta alpha",
     autocast="lower",
 )  # fmt: skip
 declare(
@@ -111,6 +112,7 @@ declare(
         lambda grad, batch1, alpha: scaled(t.bmm(batch1.mH, grad), alpha),
     ),
     variants=EVERY_FORM,
+    static="beta alpha",
     autocast="lower",
 )  # fmt: skip
 declare(

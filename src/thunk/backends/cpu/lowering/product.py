@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from thunk.backends.cpu.calls.layout import Layout, plain
-from thunk.backends.cpu.calls.specs import matmul
+from thunk.backends.cpu.calls.specs import AddOperand, matmul
 from thunk.backends.cpu.lowering.blocked import call_library, layout_of
 from thunk.backends.cpu.runner import threads
 from thunk.compiler.access import Access
@@ -15,6 +15,8 @@ from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Scalar, Value
 from thunk.types.dtype import FLOATING, dtype
 from thunk.types.spec import contiguous_strides
+
+FUSED_POINTS = 1 << 12  # below this an addition of our own costs less than the library's
 
 
 def _place(at: At, value: Value) -> Access:
@@ -33,11 +35,15 @@ def _check(at: At, *values: Value) -> None:
 def _multiply(
     at: At, left: tuple[Layout, Access], right: tuple[Layout, Access],
     out: tuple[Layout, Access], bias: tuple[Layout, Access] | None = None,
+    added: tuple[Layout, Access] | None = None,
 ) -> None:  # fmt: skip
+    post = () if added is None else (AddOperand(added[0]),)
     spec = matmul(
-        left[0], right[0], out[0], None if bias is None else bias[0], threads=threads().count
+        left[0], right[0], out[0], None if bias is None else bias[0], post, threads().count
     )
     places = {"left": left[1], "right": right[1], "out": out[1]}
+    if added is not None:
+        places["added0"] = added[1]
     if bias is not None:
         places["bias"] = bias[1]
     call_library(at, spec, places)
@@ -78,6 +84,11 @@ def added_product(
     vector = len(self.spec.shape) == 1 and self.spec.shape[0] == shape[-1]
     if _is(beta, 1) and _is(alpha, 1) and vector and self.spec.dtype is element:
         _multiply(at, left, right, _result(at), _operand(at, self))
+        return
+    if _is(beta, 1) and _is(alpha, 1) and self.spec.shape == shape and (
+        self.spec.dtype is element and prod(shape) >= FUSED_POINTS
+    ):
+        _multiply(at, left, right, _result(at), added=_operand(at, self))
         return
     out = _temporary(at, shape, element)
     _multiply(at, left, right, out)
