@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import numpy
@@ -578,3 +580,40 @@ def test_a_failure_of_the_interpreting_backend_waits_to_be_asked_for() -> None:
     with pytest.raises(IndexError):
         backend.wait()
     backend.wait()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_launches_end_as_their_inputs_say(seed: int) -> None:
+    """A launch fails by itself, or because something that it reads failed, or gives its value."""
+    random = Random(seed)
+    step, arrays = plus()
+    recorder = Recorder()
+    x, rows = recorder.input(ones()), recorder.input(numpy.zeros(4, numpy.int64))
+    recorder.outputs(recorder.call("index_select", x, 0, rows))
+    picky = cpu.compile(recorder.graph, frozenset())
+    good, bad = recorder.arrays[1], numpy.full(4, 9, numpy.int64).view(numpy.uint8)
+    launches: list[tuple[Launch, str, float]] = []  # with how they end, and what they compute
+    for _ in range(60):
+        source, fate, value = arrays[0], "", 1.0
+        if launches and random.random() < 0.8:
+            before, fate, value = random.choice(launches[-8:])
+            source = before.outputs[0]
+        fate = "dependent" if fate else ""
+        if random.random() < 0.5:
+            number = float(random.randrange(9))
+            launches.append((step.launch([source], [number]), fate, value + number))
+        else:
+            fails = random.random() < 0.2
+            launch = picky.launch([source, bad if fails else good], [])
+            launches.append((launch, fate or ("own" if fails else ""), value))
+        if random.random() < 0.1:
+            with contextlib.suppress(IndexError, DependentFailure):
+                random.choice(launches)[0].wait()
+    flight().drain()
+    for launch, fate, value in launches:
+        kind = {"own": IndexError, "dependent": DependentFailure, "": type(None)}[fate]
+        assert type(launch.error) is kind
+        assert fate or numbers(launch.outputs[0]) == [value] * 4
+    assert flight().nbytes == 0 and not flight().launches
+    while flight().first_failure() is not None:
+        continue

@@ -112,7 +112,7 @@ def test_a_full_queue_refuses_and_waiting_for_room_lets_others_run(worker: Worke
     assert jobs[3].ticket == 0
     opener = threading.Thread(target=gate.open, args=(2,))  # cannot run if waiting keeps the GIL
     opener.start()
-    worker.wait_for_room()
+    worker.wait(worker.ticket_of_room)
     opener.join()
     assert worker.completed == 2  # half of the queue is free
     assert worker.submit(jobs[3].address) == 2

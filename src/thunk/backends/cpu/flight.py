@@ -37,7 +37,6 @@ class Flight:
         self.launches: deque[Launch] = deque()
         self.failures: deque[Launch] = deque()
         self.nbytes = 0  # of the results of launches in flight
-        self.started = 0
         self._lock = RLock()
         self._inside: dict[int, int] = {}  # threads that run a step which calls Python, how deeply
         self._spoilt: list[tuple[weakref.ref[Bytes], BaseException]] = []  # and by what
@@ -54,16 +53,8 @@ class Flight:
         if self._is_inside():
             self._run_nested(launch)
             return
-        with self._lock:
-            self.started += 1
-            if self._spoilt and self._fails_with_another(launch):
-                return
-            if not self.worker.alive:
-                self._run_here(launch)
-                return
-            if self.nbytes + launch.nbytes > config.queue_megabytes << 20:
-                self._make_room(launch.nbytes)
-            self._submit(launch)
+        while ticket := self._try(launch):  # waiting with the lock could stop the thread waited for
+            self.worker.wait(ticket)
         if not config.asynchronous:
             self.settle(launch)
 
@@ -76,7 +67,6 @@ class Flight:
             if self.launches:
                 self._see(self.worker.completed)
             if not (launch.program.forks or self.launches):
-                self.started += 1
                 if not (self._spoilt and self._fails_with_another(launch)):
                     self._run_here(launch)
                 return
@@ -87,7 +77,7 @@ class Flight:
         """Return when the launch is over and its failure, if any, known."""
         while not launch.settled:
             self._refuse_inside("wait")
-            self.worker.wait(launch.ticket, 0 if launch.program.forks else SPINS)
+            self.worker.wait(launch.ticket, SPINS if launch.program.brief else 0)
             with self._lock:
                 self._see(self.worker.completed)
 
@@ -127,28 +117,39 @@ class Flight:
         if not self._inside[me]:
             del self._inside[me]
 
-    def _submit(self, launch: Launch) -> None:
+    def _try(self, launch: Launch) -> int:
+        """Hand a launch over, or tell the ticket that must be over before."""
+        with self._lock:
+            if self._spoilt and self._fails_with_another(launch):
+                return 0
+            if not self.worker.alive:
+                self._run_here(launch)
+                return 0
+            allowed = config.queue_megabytes << 20
+            if self.launches and self.nbytes + launch.nbytes > allowed:
+                self._see(self.worker.completed)
+                if self.launches and self.nbytes + launch.nbytes > allowed:
+                    oldest = self.launches[0].ticket
+                    if oldest:
+                        return oldest
+            return self._submit(launch)
+
+    def _submit(self, launch: Launch) -> int:
         record = launch.record
         assert record is not None
         self.nbytes += launch.nbytes
         self.launches.append(launch)
+        completed = -1
         try:
             completed = self.worker.submit(record.address)
-            while completed < 0:
-                self.worker.wait_for_room()
-                completed = self.worker.submit(record.address)
-        except BaseException:
-            if not record.ticket:  # an interrupt came first: nothing was queued
+        finally:
+            if not record.ticket:  # there was no room, or an interrupt came first
                 self.launches.remove(launch)
                 self.nbytes -= launch.nbytes
-            raise
+        if completed < 0:
+            return self.worker.ticket_of_room
         self._see(completed)
-
-    def _make_room(self, nbytes: int) -> None:
-        """Wait for the oldest launches until this much more may be queued."""
-        while self.launches and self.nbytes + nbytes > config.queue_megabytes << 20:
-            self.worker.wait(self.launches[0].ticket)
-            self._see(self.worker.completed)
+        return 0
 
     def _see(self, completed: int) -> None:
         """Settle the launches up to a ticket.

@@ -48,6 +48,7 @@ from thunk.runtime.backend import Number
 from thunk.runtime.storage import Bytes
 
 GRAIN = 16384  # points of one cheap operation below which a fork costs more than it saves
+BRIEF = 1 << 22  # operations that take less time than waking a thread that sleeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Program:
             drop_copies_onto_themselves(each, aliases)
         self.plan: MemoryPlan = plan_memory(schedule, stored, aliases)
         self.kernels: dict[int, str] = {}
+        self.work = 0  # operations of a run, about
         self._keep: list[Any] = []
         count = len(schedule.steps)
         self.table = numpy.zeros((max(count, 1), STEP_WORDS), numpy.int64)
@@ -102,6 +104,7 @@ class Program:
         name = self.kernels[number] = f"kernel_{digest[:32]}"
         address = loader().address(name, text, lambda: emit_kernel(loops, width, name))
         signature = signature_of(loops, width)
+        self.work += signature.work
         operands = self._operands(signature)
         kind = PARALLEL if signature.work > GRAIN and signature.units > 1 else KERNEL
         self.table[number, :4] = (kind, address, operands.ctypes.data, signature.units)
@@ -124,6 +127,7 @@ class Program:
         return array
 
     def _library(self, number: int, step: LibraryCall) -> None:
+        self.work += step.flops
         words: list[int] = []
         for access in (*step.operands, *step.results):
             words += self._place(access)
@@ -162,6 +166,11 @@ class Program:
     def forks(self) -> bool:
         """Whether a run uses more threads than the one that runs it."""
         return self._may_fork and threads().count > 1
+
+    @property
+    def brief(self) -> bool:
+        """Whether a run is over before a thread that slept meanwhile would be awake."""
+        return self.work < BRIEF and not self.backs
 
     def _new_record(self) -> Record:
         """Memory for one more run at a time."""

@@ -87,16 +87,17 @@ class Worker:
     def wait(self, ticket: int, spins: int = 0) -> None:
         """Return when the job with this ticket is over; an interrupt ends the waiting.
 
-        Who looks `spins` times before sleeping learns of the end sooner, and takes a core from
+        Who looks `spins` times before sleeping learns of the end sooner, and may take a core from
         the threads that the job forks.
         """
         while not self._native.wait(self._address, ticket, SLICE, spins):
             if not self.alive:
                 raise RuntimeError("worker: expected a living thread to wait for, got none")
 
-    def wait_for_room(self) -> None:
-        """Return when half of the queue is free, so that a sleeper is woken now and then only."""
-        self.wait(self.submitted - self._words[LIMIT] // 2)
+    @property
+    def ticket_of_room(self) -> int:
+        """At its end half of a full queue is free, so that a sleeper is woken now and then only."""
+        return self.submitted - self._words[LIMIT] // 2
 
     def wait_all(self) -> None:
         """Return when everything that is queued by now is over."""
