@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy
 
 from thunk.compiler.access import Access, Buffer
+from thunk.compiler.constants import Constants
 from thunk.compiler.expression import Expression, Expressions, Unsupported, working
 from thunk.compiler.statement import Statement
 from thunk.dispatch.forced import is_fallback_forced
 from thunk.ir.graph import Graph, Node, Scalar, Value, values_in
-from thunk.types.dtype import dtype, from_numpy_dtype
+from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec, contiguous_strides
 
 UNIFORM_COST = 12
@@ -112,7 +113,7 @@ class Lower:
         self.twins: dict[Value, dict[Any, Buffer]] = {}
         self.failures: list[Failure] = []
         self._where = ""
-        self.constants: dict[tuple[str, bytes], tuple[Buffer, numpy.ndarray]] = {}
+        self.constants = Constants()
         for index, value in enumerate(graph.inputs):
             self.buffers[value] = Buffer(f"in{index}", value.spec.dtype, _size(value.spec))
 
@@ -157,16 +158,6 @@ class Lower:
         found = Buffer(f"b{len(self.buffers)}", element, size)
         self.buffers[Value(TensorSpec((size,), element, (1,)))] = found
         return found
-
-    def constant(self, array: numpy.ndarray) -> Buffer:
-        """Memory that the program brings along, filled with `array` in row-major order."""
-        array = numpy.ascontiguousarray(array)
-        key = (array.dtype.str, array.tobytes())
-        if key not in self.constants:
-            name = f"const{len(self.constants)}"
-            buffer = Buffer(name, from_numpy_dtype(array.dtype), array.size)
-            self.constants[key] = buffer, array
-        return self.constants[key][0]
 
     def window(self, value: Value) -> Access:
         """A value's elements, by its own dimensions."""
@@ -302,7 +293,7 @@ class Domain:
 
     def table(self, array: numpy.ndarray, loops: Sequence[int]) -> Expression:
         """Numbers known now, by the given loops."""
-        buffer = self.lower.constant(array)
+        buffer = self.lower.constants.buffer(array)
         strides = [0] * len(self.sizes)
         for loop, stride in zip(loops, contiguous_strides(array.shape), strict=True):
             strides[loop] = stride

@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy
-
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.fusion import Fusion, Unit
 from thunk.compiler.lowering import CallBack, Failure, Item, LibraryCall, Lower
 from thunk.compiler.nest import Nest, verify_nest
 from thunk.compiler.statement import Statement, verify_statement
 from thunk.ir.graph import Graph, Value
-from thunk.runtime.storage import Bytes, allocate
+from thunk.runtime.storage import Bytes
 from thunk.types.spec import TensorSpec
 
 Step = Nest | LibraryCall | CallBack
@@ -53,18 +51,11 @@ def schedule(graph: Graph, functions: frozenset[str]) -> Schedule:
             fusion.add_opaque(item)
     units = fusion.units()
     steps: list[Step] = [each for each in units if isinstance(each, (Nest, LibraryCall, CallBack))]
-    constants = list(lower.constants.values())
     inputs = [lower.buffers[value] for value in graph.inputs]
-    inputs += [buffer for buffer, _ in constants]
+    inputs += lower.constants.buffers
     stored = stored_buffers(units, set(outputs))
     return Schedule(steps, stored, inputs, outputs, lower.counts, lower.failures,
-                    [_aligned(array) for _, array in constants])
-
-
-def _aligned(array: numpy.ndarray) -> Bytes:
-    memory = allocate(array.nbytes)
-    memory[:] = array.reshape(-1).view(numpy.uint8)
-    return memory
+                    lower.constants.memories)  # fmt: skip
 
 
 def _own_output(lower: Lower, value: Value, index: int) -> Buffer:
