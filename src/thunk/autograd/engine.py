@@ -34,7 +34,7 @@ class Pass:
         self.ready: list[tuple[float, int, Node]] = []
         self._order = 0
 
-    def run(self, roots: list[tuple[Edge, Any]], through_results: bool) -> None:
+    def run(self, roots: list[tuple[Edge, Any]], through_results: bool = True) -> None:
         """Run every node between the roots and the leaves or captured edges."""
         self._count(roots)
         if through_results and self.executed is not None and self.captures is not None:

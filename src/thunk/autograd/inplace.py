@@ -43,7 +43,8 @@ def inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         return change_window(op, functional, args)
     place = next(i for i, each in enumerate(op.schema.arguments) if each.is_written)
     target = args[place]
-    recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
+    differentiable = state.grad_enabled and target._spec.dtype.is_inexact
+    recording = differentiable and any(requires_grad(each) for each in tensors_in(args))
     check_writable(op.name, target, recording, "idempotent" in functional.variants)
     refuse_partial_overlap(op.name, target, args)
     source = target

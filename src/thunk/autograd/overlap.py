@@ -25,7 +25,9 @@ SELF_SHARED = (
 
 def refuse_self_overlap(name: str, spec: TensorSpec) -> None:
     """A target that shows one element twice cannot be written."""
-    if any(stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape, strict=True)):
+    if spec.numel and any(
+        stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape, strict=True)
+    ):
         raise RuntimeError(f"{name}: {SELF_SHARED}")
 
 

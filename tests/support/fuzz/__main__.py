@@ -19,15 +19,16 @@ for folder in (HERE.parents[2] / "src", HERE.parent):
 
 from fuzz import campaign  # noqa: E402  (the path comes first)
 from fuzz.generate import generate, shares  # noqa: E402
-from fuzz.judge import COLD, EAGER, LAZY, MODES, judge  # noqa: E402
+from fuzz.judge import COLD, COMPILED, EAGER, LAZY, MODES, judge  # noqa: E402
 from fuzz.program import listing  # noqa: E402
+from fuzz.script import script  # noqa: E402
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="fuzz", description="Random programs beside PyTorch.")
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first program")
-    parser.add_argument("--modes", default="all", help="all, eager, or names joined by ;")
+    parser.add_argument("--modes", default="all", help="all, compiled, or names joined by ;")
     parser.add_argument("--chunk", type=int, default=1000, help="programs that share a process")
     parser.add_argument("--file", type=Path, default=Path("findings.txt"))
     parser.add_argument("--scripts", type=Path, help="a folder for findings as scripts")
@@ -40,6 +41,8 @@ def arguments() -> argparse.Namespace:
 def chosen_modes(text: str) -> tuple[object, ...]:
     if text == "all":
         return (EAGER, *LAZY, *COLD)
+    if text == "compiled":
+        return COMPILED
     return tuple(MODES[name] for name in text.split(";"))
 
 
@@ -69,9 +72,10 @@ def search(given: argparse.Namespace, modes: tuple[object, ...]) -> int:
     for each in found:
         print(f"\nseed {each.seed}, {each.mode}: {each.words[:500]}\n{listing(each.program)}")
         print(f"python tests/support/fuzz --modes '{each.mode}' --replay {str(each.program)!r}")
-        if given.scripts:
+        if given.scripts and each.program:
             given.scripts.mkdir(parents=True, exist_ok=True)
-            (given.scripts / f"seed_{each.seed}.py").write_text(campaign.script(each))
+            path = given.scripts / f"seed_{each.seed}.py"
+            path.write_text(script(each.seed, each.mode, each.words, each.program))
     seconds = time.monotonic() - begin
     print(f"{given.count} programs, {len(found)} findings, {given.count / seconds:.1f}/s")
     return 1 if found else 0

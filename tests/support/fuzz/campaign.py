@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from fuzz.generate import generate
 from fuzz.judge import Finding, Mode, judge, reference
-from fuzz.program import PRELUDE, Program, listing
+from fuzz.program import Program
 from fuzz.shrink import shrink
 
 
@@ -94,20 +94,6 @@ def _child(seeds: range, modes: tuple[Mode, ...], sender: Any) -> None:
         sender.send(pair)
     sender.close()
     os._exit(0)  # PyTorch's threads are not worth waiting for
-
-
-def script(found: Report) -> str:
-    """A file that runs the program on Thunk, and on PyTorch with `torch` as its argument."""
-    return (
-        f'"""Seed {found.seed}, {found.mode}: {found.words[:400]}"""\n'
-        "import sys\n\n"
-        "if sys.argv[1:] == ['torch']:\n    import torch\nelse:\n    import thunk as torch\n"
-        f"{PRELUDE}\n{listing(found.program)}\n\n"
-        "for name, value in sorted(globals().copy().items()):\n"
-        "    if name[0] == 't' and name[1:].isdigit():\n"
-        "        print(name, value, value.grad if value.is_leaf else '')\n"
-        "print(log)\n"
-    )
 
 
 def run(

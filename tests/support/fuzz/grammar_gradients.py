@@ -46,10 +46,18 @@ def data(scene: Scene) -> str:
     if scene.chance(0.4):
         return f"{x}.data.{scene.choose('add_(1)', 'mul_(2)', 'zero_()')}"
     # Of one shape, whole and dense: PyTorch's views of what had another size read wild memory.
-    if tensor._is_view() or not whole(tensor) or scene.is_exported(tensor):
+    if tensor._is_view() or tensor.is_inference() or not whole(tensor):
+        raise NoCandidate
+    # What backward keeps is the tensor itself: it would read the other value.
+    if scene.is_exported(tensor) or scene.is_kept(tensor):
         raise NoCandidate
     y = scene.pick(
-        lambda each: each.dtype is tensor.dtype and each.shape == tensor.shape and whole(each)
+        lambda each: (
+            not each.is_inference()
+            and each.dtype is tensor.dtype
+            and each.shape == tensor.shape
+            and whole(each)
+        )
     )
     return f"{x}.data = {y}{scene.choose('', '.clone()', '.detach()')}"
 
@@ -62,7 +70,9 @@ def whole(each: Any) -> bool:
 
 @statement("set_", 0.8)
 def set_storage(scene: Scene) -> str:
-    x = scene.pick(lambda each: is_plain(each) and not scene.is_exported(each))
+    x = scene.pick(
+        lambda each: is_plain(each) and not each._is_view() and not scene.is_exported(each)
+    )
     y = scene.pick(lambda each: is_plain(each) and each.dtype is scene.of(x).dtype)
     return f"{x}.set_({y})"
 
@@ -108,7 +118,9 @@ def backward(scene: Scene) -> str:
         keep = f", {keep}" if keep else ""
         return f"{x}.backward(torch.ones_like({x}){keep})"
     if scene.chance(0.12):
-        y = scene.pick(lambda each: is_leaf_with_grad(each) or each is tensor)
+        y = scene.pick(
+            lambda each: is_leaf_with_grad(each) or (each is tensor and not each._is_view())
+        )
         return f"{loss_of(scene, x)}.backward(inputs=[{y}])"
     return f"{loss_of(scene, x)}.backward({keep})"
 

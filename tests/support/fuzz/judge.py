@@ -6,16 +6,16 @@ programs of the process, then run again on what they made warm; a cold one has a
 
 from __future__ import annotations
 
-import threading
 import traceback
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 import thunk
+from fuzz.lanes import in_new_lane, in_shared_lane, leave_shared_lane
 from fuzz.program import Program
 from fuzz.run import Outcome, disagreement, execute, sensitivity, tolerance_of
+from thunk.base.config import config
 from thunk.lazy.eager import execution
 
 
@@ -26,6 +26,7 @@ class Mode(NamedTuple):
     lazy: bool
     every: bool  # look at everything after every statement: a barrier at every position
     cold: bool = False
+    backend: str = "reference"
 
 
 EAGER = Mode("eager", lazy=False, every=False)
@@ -39,7 +40,11 @@ COLD = (
     Mode("lazy, cold", lazy=True, every=False, cold=True),
     Mode("barriers, cold", lazy=True, every=True, cold=True),
 )
-MODES = {mode.name: mode for mode in (EAGER, *LAZY, *COLD)}
+COMPILED = (
+    Mode("compiled", lazy=True, every=False, backend="cpu"),
+    Mode("compiled, barriers", lazy=True, every=True, backend="cpu"),
+)
+MODES = {mode.name: mode for mode in (EAGER, *LAZY, *COLD, *COMPILED)}
 
 
 class Finding(NamedTuple):
@@ -53,29 +58,12 @@ class Finding(NamedTuple):
 
 def run_mode(program: Program, mode: Mode) -> Outcome:
     def go() -> Outcome:
-        with execution(mode.lazy):
+        with config.override(backend=mode.backend), execution(mode.lazy):
             return execute(program, thunk, mode.every)
 
-    return in_thread(go) if mode.cold else go()
-
-
-def in_thread(work: Callable[[], Any]) -> Any:
-    """Run in a thread of its own, with a trace of its own."""
-    box: list[Any] = []
-
-    def go() -> None:
-        try:
-            box.append((work(), None))
-        except BaseException as raised:
-            box.append((None, raised))
-
-    thread = threading.Thread(target=go)
-    thread.start()
-    thread.join()
-    value, raised = box[0]
-    if raised is not None:
-        raise raised
-    return value
+    if not mode.lazy:
+        return go()
+    return in_new_lane(go) if mode.cold else in_shared_lane(go)
 
 
 def reference(program: Program) -> Outcome:
@@ -96,6 +84,7 @@ def check(program: Program, mode: Mode, want: Outcome) -> Finding | None:
     try:
         got = run_mode(program, mode)
     except Exception as raised:  # anything that is no PyTorch error is a crash of ours
+        leave_shared_lane()
         where = traceback.extract_tb(raised.__traceback__)[-1]
         words = f"crash: {type(raised).__name__}: {raised} ({where.filename}:{where.lineno})"
         return Finding(program, mode, -1, words)
@@ -108,4 +97,5 @@ def check(program: Program, mode: Mode, want: Outcome) -> Finding | None:
         limit = 0.0 if "int" in str(want.facts[place][name].get("dtype")) else tolerance / 10
         if sensitivity(program, want, torch, place, name) > limit:
             return None  # the last digits of the leaves decide: nobody is wrong
+    leave_shared_lane()
     return Finding(program, mode, place, words)

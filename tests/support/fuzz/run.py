@@ -52,6 +52,16 @@ def execute(program: Program, library: Any, every: bool) -> Outcome:
     return Outcome(errors, facts)
 
 
+def execute_into(program: Program, library: Any) -> dict[str, Any]:
+    """Run a program and leave the names it made."""
+    space = new_space(library)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _, source in program:
+            step(source, space)
+    return space
+
+
 def step(source: str, space: dict[str, Any]) -> str:
     """Run one statement; the name of its error, or nothing."""
     try:

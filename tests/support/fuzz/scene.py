@@ -136,6 +136,13 @@ class Scene:
             stack += [each for each, _ in node.next_functions if each is not None]
         return found
 
+    def is_kept(self, tensor: Any) -> bool:
+        """Whether backward may read the memory of a tensor."""
+        start = tensor.untyped_storage().data_ptr()
+        end = start + tensor.untyped_storage().nbytes()
+        places = [each.__array_interface__["data"][0] for each in self.kept_for_backward()]
+        return any(start <= place < end for place in places)
+
     def writable(self) -> str:
         """A tensor to write to: rather one that allows it, never one that overlaps itself."""
         accept = (

@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 from thunk.backends.cpu.llvm.jit import loader
-from thunk.base.config import config
 
 KERNEL, PARALLEL, LIBRARY, CALLBACK = range(4)
 STEP_WORDS = 6  # kind, function, operand table, count, context, pointers
@@ -220,8 +219,6 @@ class Threads:
 
 
 def _find_pool() -> Any:
-    if not config.openmp:
-        return None
     try:
         return ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
     except OSError:

@@ -13,10 +13,8 @@ from thunk.backends.cpu.lowering import (
     loss,
     memory,
     pool,
-    pool_ranges,
     product,
     reduction,
-    resample,
     rows,
     smooth,
     update,
@@ -24,5 +22,5 @@ from thunk.backends.cpu.lowering import (
 
 TABLES = (
     activation, arithmetic, attention, batch, comparison, convolution, counter, functions, index,
-    loss, memory, pool, pool_ranges, product, reduction, resample, rows, smooth, update,
+    loss, memory, pool, product, reduction, rows, smooth, update,
 )  # fmt: skip
