@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.torch import census
-from tests.torch.oracle import report
+from tests.torch.oracle import compiled_report, report
 from tests.torch.oracle.outcome import Outcome
 
 RESULTS = "THUNK_ORACLE_RESULTS"
@@ -35,6 +35,10 @@ def results() -> list[Outcome]:
     return report.read_results(Path(os.environ[RESULTS]))
 
 
+def tallies() -> list[compiled_report.Tally]:
+    return compiled_report.read(Path(os.environ[RESULTS]))
+
+
 def floors_missed() -> list[str]:
     outcomes = results()
     seen = len({outcome.entry for outcome in outcomes})
@@ -51,7 +55,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """A run over the whole database fails below the floors."""
     if is_worker(session.config):
         return
-    short = floors_missed()
+    short = floors_missed() + compiled_report.below_floor(tallies())
     if short and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -60,6 +64,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if census_ran(terminalreporter):
         terminalreporter.section("census of names")
         terminalreporter.write_line(census.summary())
+    compiled = tallies()
+    if compiled:
+        terminalreporter.section("compiled oracle")
+        terminalreporter.write_line(compiled_report.table(compiled))
+        for line in compiled_report.below_floor(compiled):
+            terminalreporter.write_line(f"BELOW THE FLOOR {line}", red=True)
     outcomes = results()
     if not outcomes:
         return

@@ -225,6 +225,15 @@ class Config(OptionSet):
         changes_code=True,
         choices=("auto", "numpy", "scipy", "own"),
     )
+    vectors = Option(
+        "auto",
+        "bits of the widest vectors in kernels; read when the first one is compiled",
+        changes_code=True,
+        choices=("auto", "512", "256"),
+    )
+    openmp = Option(
+        True, "share work among threads; read when the first program is made, oneDNN needs it"
+    )
     log = Option("", "what to print on stderr: LEVEL or LEVEL,part=LEVEL, as in info,lazy=debug")
     asynchronous = Option(True, "let Python go on while a compiled program runs")
     queue_depth = Option(16, "how many runs may wait for the thread that runs them, from 1 to 64")

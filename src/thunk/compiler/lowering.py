@@ -10,7 +10,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+import numpy
+
 from thunk.compiler.access import Access, Buffer
+from thunk.compiler.constants import Constants
 from thunk.compiler.expression import Expression, Expressions, Unsupported, working
 from thunk.compiler.statement import Statement
 from thunk.dispatch.forced import is_fallback_forced
@@ -110,6 +113,7 @@ class Lower:
         self.twins: dict[Value, dict[Any, Buffer]] = {}
         self.failures: list[Failure] = []
         self._where = ""
+        self.constants = Constants()
         for index, value in enumerate(graph.inputs):
             self.buffers[value] = Buffer(f"in{index}", value.spec.dtype, _size(value.spec))
 
@@ -122,6 +126,8 @@ class Lower:
 
     def _node(self, node: Node) -> None:
         self._where = node.where
+        if all(each.spec is None or each.spec.numel == 0 for each in node.outputs):
+            return
         forced = is_fallback_forced(node.op.full_name)
         function = None if forced else LOWERINGS.get(node.op.full_name)
         before = len(self.items)
@@ -284,6 +290,14 @@ class Domain:
         if isinstance(value, complex):
             raise Unsupported("a complex number")
         return self.terms.constant(value, element)
+
+    def table(self, array: numpy.ndarray, loops: Sequence[int]) -> Expression:
+        """Numbers known now, by the given loops."""
+        buffer = self.lower.constants.buffer(array)
+        strides = [0] * len(self.sizes)
+        for loop, stride in zip(loops, contiguous_strides(array.shape), strict=True):
+            strides[loop] = stride
+        return self.lower.load(Access(buffer, buffer.element, tuple(strides)))
 
     def place(self, loop: int) -> Expression:
         """The index of a loop."""

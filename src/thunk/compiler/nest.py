@@ -7,6 +7,8 @@ reductions, whose results are read once their loops have ended.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from thunk.compiler.access import Access, Buffer, extent
 from thunk.compiler.domain import link, positions, split_strides
 from thunk.compiler.expression import Expression
@@ -134,7 +136,10 @@ class Nest:
         inside = {*made, target.buffer}
         reads = {each for other in (*joined.others, statement) for each in other.reads}
         outside = sum(each.buffer not in inside for each in reads)
-        return outside <= MOST_ACCESSES and _places_known(statement.value, made)
+        known = _places_known(statement.value, made) and all(
+            _places_known(each.value, {target.buffer}) for each in joined.others
+        )
+        return outside <= MOST_ACCESSES and known
 
     def statement_alone(self, index: int) -> Statement:
         """A statement over only those loops that it runs in."""
@@ -208,15 +213,15 @@ def _meets(distance: int, moving: list[tuple[int, int]]) -> bool:
     )
 
 
-def _places_known(root: Expression, made: dict[Buffer, Statement]) -> bool:
-    """Whether no lookup reads what the nest makes."""
+def _places_known(root: Expression, made: Container[Buffer]) -> bool:
+    """Whether nothing looks up, or reads under a condition, what the nest makes."""
     stack, seen = [root], set()
     while stack:
         term = stack.pop()
         if term in seen:
             continue
         seen.add(term)
-        if term.op == "lookup" and term.attribute.buffer in made:
+        if term.op in ("lookup", "guarded") and term.attribute.buffer in made:
             return False
         stack += term.args
     return True

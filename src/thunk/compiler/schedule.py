@@ -5,7 +5,7 @@ Invariant: a step runs after every step whose buffers it reads; what no output n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from thunk.compiler.access import Access, Buffer
@@ -14,6 +14,7 @@ from thunk.compiler.lowering import CallBack, Failure, Item, LibraryCall, Lower
 from thunk.compiler.nest import Nest, verify_nest
 from thunk.compiler.statement import Statement, verify_statement
 from thunk.ir.graph import Graph, Value
+from thunk.runtime.storage import Bytes
 from thunk.types.spec import TensorSpec
 
 Step = Nest | LibraryCall | CallBack
@@ -29,6 +30,7 @@ class Schedule:
     outputs: list[Buffer]
     fallbacks: dict[str, int]
     failures: list[Failure]
+    constants: list[Bytes] = field(default_factory=list)  # the last inputs; nobody gives them
 
     @property
     def nests(self) -> list[Nest]:
@@ -50,8 +52,10 @@ def schedule(graph: Graph, functions: frozenset[str]) -> Schedule:
     units = fusion.units()
     steps: list[Step] = [each for each in units if isinstance(each, (Nest, LibraryCall, CallBack))]
     inputs = [lower.buffers[value] for value in graph.inputs]
+    inputs += lower.constants.buffers
     stored = stored_buffers(units, set(outputs))
-    return Schedule(steps, stored, inputs, outputs, lower.counts, lower.failures)
+    return Schedule(steps, stored, inputs, outputs, lower.counts, lower.failures,
+                    lower.constants.memories)  # fmt: skip
 
 
 def _own_output(lower: Lower, value: Value, index: int) -> Buffer:

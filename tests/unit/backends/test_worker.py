@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -191,6 +192,8 @@ def test_stopping_finishes_what_is_queued() -> None:
 
 
 def test_an_interrupt_ends_the_waiting(worker: Worker) -> None:
+    # A shell starts background jobs with interrupts ignored, and then none would ever come.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     gate = Gate()
     job = gate.wait()
     worker.submit(job.address)
@@ -201,6 +204,7 @@ def test_an_interrupt_ends_the_waiting(worker: Worker) -> None:
             worker.wait(job.ticket)
         assert not worker.done(job.ticket)
     finally:
+        signal.signal(signal.SIGINT, before)
         gate.open()
     worker.wait(job.ticket)
 

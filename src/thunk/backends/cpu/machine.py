@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
+from thunk.base.config import config
 from thunk.base.version import __version__
 
 CODE = 2  # raised whenever the code generator writes other code for the same loops
@@ -30,8 +31,19 @@ def target_machine() -> Any:
 
 @cache
 def features() -> str:
-    """The processor's instruction sets as LLVM spells them."""
-    return str(binding.get_host_cpu_features().flatten())
+    """The processor's instruction sets as LLVM spells them, but for those that are masked."""
+    found = str(binding.get_host_cpu_features().flatten())
+    masked = _MASKED[config.vectors]
+    return ",".join(
+        "-" + each[1:] if masked and each[1:].startswith(masked) else each
+        for each in found.split(",")
+    )
+
+
+# With these prefixes go the instruction sets that have wider vectors than the option allows.
+_MASKED: dict[str, tuple[str, ...]] = {
+    "auto": (), "512": (), "256": ("avx512", "avx10", "amx")
+}  # fmt: skip
 
 
 @cache

@@ -196,6 +196,7 @@ class Program:
 
     def prepare(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> Launch:
         """A launch that is ready to start."""
+        inputs = [*inputs, *self.schedule.constants]
         outputs = [
             inputs[source] if source >= 0 else blocks.take(size) for source, size in self._outputs
         ]

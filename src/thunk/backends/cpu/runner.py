@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from thunk.backends.cpu.llvm.jit import loader
+from thunk.base.config import config
 
 KERNEL, PARALLEL, LIBRARY, CALLBACK = range(4)
 STEP_WORDS = 6  # kind, function, operand table, count, context, pointers
@@ -219,6 +220,8 @@ class Threads:
 
 
 def _find_pool() -> Any:
+    if not config.openmp:
+        return None
     try:
         return ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
     except OSError:

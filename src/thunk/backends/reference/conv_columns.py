@@ -12,7 +12,7 @@ from thunk.ops.conv.geometry import windows
 from thunk.types.spec import TensorSpec
 
 
-def _fields(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Fields:
+def fields_of(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Fields:
     places = windows(2, stride, padding, dilation, False, (0, 0), 1)
     kernel = tuple(kernel) * (2 // len(kernel))
     out = blocks(size, kernel, places.dilation, places.padding, places.stride)
@@ -21,7 +21,7 @@ def _fields(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) ->
 
 @rule("im2col", half="float32")
 def im2col(spec: TensorSpec, self: Any, *arguments: Any) -> Any:
-    fields = _fields(self.shape[-2:], *arguments)
+    fields = fields_of(self.shape[-2:], *arguments)
     pictures = self if self.ndim == 4 else self[None]
     cells = columns(pictures, fields)  # (C, *kernel, N, *out)
     rows = math.prod(cells.shape[:3])
@@ -31,7 +31,7 @@ def im2col(spec: TensorSpec, self: Any, *arguments: Any) -> Any:
 
 @rule("col2im", half="float32")
 def col2im(spec: TensorSpec, self: Any, output_size: Any, *arguments: Any) -> Any:
-    fields = _fields(spec.shape[-2:], *arguments)
+    fields = fields_of(spec.shape[-2:], *arguments)
     batch = self if self.ndim == 3 else self[None]
     cells = batch.swapaxes(0, 1)
     shape = (spec.shape[-3], *fields.kernel, len(batch), *fields.out)

@@ -43,7 +43,7 @@ def _divided(values: Any, divisor: Any) -> Any:
     return numpy.sign(values) * numpy.sign(divisor) * (abs(values) // abs(divisor))
 
 
-def _windows(
+def average_windows(
     size: Sequence[int], out: Sequence[int], kernel_size: Any, stride: Any, padding: Any,
     ceil_mode: bool, include_pad: bool, override: int | None,
 ) -> tuple[Ranges, Any]:  # fmt: skip
@@ -60,7 +60,7 @@ def _windows(
     return ranges, _product(lengths) if override is None else numpy.array(override)
 
 
-def _adaptive_windows(size: Sequence[int], out: Sequence[int]) -> tuple[Ranges, Any]:
+def adaptive_windows(size: Sequence[int], out: Sequence[int]) -> tuple[Ranges, Any]:
     ranges = [adaptive_bounds(n, count) for n, count in zip(size, out)]
     return ranges, _product([end - begin for begin, end in ranges])
 
@@ -74,24 +74,24 @@ def adaptive_bounds(size: int, count: int) -> tuple[Any, Any]:
 def _register(dims: int) -> None:
     @rule(f"avg_pool{dims}d", half="float32")
     def avg_pool(spec: TensorSpec, self: Any, *arguments: Any) -> Any:
-        ranges, divisor = _windows(self.shape[-dims:], spec.shape[-dims:], *arguments)
+        ranges, divisor = average_windows(self.shape[-dims:], spec.shape[-dims:], *arguments)
         return _divided(window_sums(self, ranges), divisor)
 
     @rule(f"avg_pool{dims}d_backward", half="float32")
     def avg_pool_backward(spec: TensorSpec, grad_output: Any, self: Any, *arguments: Any) -> Any:
         size = self.shape[-dims:]
-        ranges, divisor = _windows(size, grad_output.shape[-dims:], *arguments)
+        ranges, divisor = average_windows(size, grad_output.shape[-dims:], *arguments)
         return spread_back(_divided(grad_output, divisor), ranges, size)
 
     @rule(f"adaptive_avg_pool{dims}d", half="float32")
     def adaptive_avg_pool(spec: TensorSpec, self: Any, output_size: Any) -> Any:
-        ranges, divisor = _adaptive_windows(self.shape[-dims:], output_size)
+        ranges, divisor = adaptive_windows(self.shape[-dims:], output_size)
         return _divided(window_sums(self, ranges), divisor)
 
     @rule(f"_adaptive_avg_pool{dims}d_backward", half="float32")
     def adaptive_avg_pool_backward(spec: TensorSpec, grad_output: Any, self: Any) -> Any:
         size = self.shape[-dims:]
-        ranges, divisor = _adaptive_windows(size, grad_output.shape[-dims:])
+        ranges, divisor = adaptive_windows(size, grad_output.shape[-dims:])
         if not math.prod(grad_output.shape):
             return numpy.zeros(spec.shape, grad_output.dtype)
         return spread_back(_divided(grad_output, divisor), ranges, size)

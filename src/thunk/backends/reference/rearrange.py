@@ -70,12 +70,12 @@ def constant_pad_nd(spec: TensorSpec, self: Any, pad: Any, value: Any) -> Any:
     return result
 
 
-def _mirrored(size: int, before: int, after: int) -> Any:
+def mirrored(size: int, before: int, after: int) -> Any:
     places = numpy.abs(numpy.arange(-before, size + after))
     return numpy.where(places < size, places, 2 * (size - 1) - places)
 
 
-def _clamped(size: int, before: int, after: int) -> Any:
+def clamped(size: int, before: int, after: int) -> Any:
     return numpy.clip(numpy.arange(-before, size + after), 0, size - 1)
 
 
@@ -102,19 +102,19 @@ _RANKS = (1, 2, 3)
 
 @rule(*[f"reflection_pad{rank}d" for rank in _RANKS])
 def reflection_pad(spec: TensorSpec, self: Any, padding: Any) -> Any:
-    return _pad(_mirrored, self, padding)
+    return _pad(mirrored, self, padding)
 
 
 @rule(*[f"replication_pad{rank}d" for rank in _RANKS])
 def replication_pad(spec: TensorSpec, self: Any, padding: Any) -> Any:
-    return _pad(_clamped, self, padding)
+    return _pad(clamped, self, padding)
 
 
 @rule(*[f"reflection_pad{rank}d_backward" for rank in _RANKS], half="float32")
 def reflection_pad_backward(spec: TensorSpec, grad_output: Any, self: Any, padding: Any) -> Any:
-    return _unpad(_mirrored, grad_output, spec.shape, padding)
+    return _unpad(mirrored, grad_output, spec.shape, padding)
 
 
 @rule(*[f"replication_pad{rank}d_backward" for rank in _RANKS], half="float32")
 def replication_pad_backward(spec: TensorSpec, grad_output: Any, self: Any, padding: Any) -> Any:
-    return _unpad(_clamped, grad_output, spec.shape, padding)
+    return _unpad(clamped, grad_output, spec.shape, padding)

@@ -54,6 +54,19 @@ def _options(resize: Resize, rest: Sequence[Any]) -> tuple[bool, Sequence[float 
     return (rest[0], rest[1:]) if resize.aligns else (False, rest)
 
 
+def taps_of_axes(
+    resize: Resize, size: Sequence[int], out: Sequence[int], rest: Sequence[Any], wide: bool
+) -> list[Taps]:
+    """The taps of every axis, in float64 if `wide`."""
+    taps_of = _TAPS[method_of(resize)]
+    aligned, scales = _options(resize, rest)
+    precision = numpy.float64 if wide else numpy.float32
+    return [
+        taps_of(size[axis], out[axis], aligned, scales[axis], precision)
+        for axis in range(resize.dims)
+    ]
+
+
 def _register(resize: Resize) -> None:
     method = method_of(resize)
     taps_of = _TAPS[method]

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from thunk.backends.cpu.calls.native import address_of, define_symbols
 from thunk.backends.cpu.calls.openblas import hold
+from thunk.base.config import config
 
 OPENMP: Final = "libgomp.so.1"
 
@@ -31,6 +32,8 @@ _forked: Final = ctypes.c_int64(0)
 @cache
 def openmp() -> ctypes.CDLL | None:
     """The OpenMP runtime, known to compiled code by name; None where there is none."""
+    if not config.openmp:
+        return None
     try:
         library = ctypes.CDLL(OPENMP)
     except OSError:

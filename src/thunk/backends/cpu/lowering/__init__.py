@@ -13,8 +13,10 @@ from thunk.backends.cpu.lowering import (
     loss,
     memory,
     pool,
+    pool_ranges,
     product,
     reduction,
+    resample,
     rows,
     smooth,
     update,
@@ -22,5 +24,5 @@ from thunk.backends.cpu.lowering import (
 
 TABLES = (
     activation, arithmetic, attention, batch, comparison, convolution, counter, functions, index,
-    loss, memory, pool, product, reduction, rows, smooth, update,
+    loss, memory, pool, pool_ranges, product, reduction, resample, rows, smooth, update,
 )  # fmt: skip

@@ -37,32 +37,45 @@ def embedding(
     domain.store(_lookup(domain, weight, along, place))
 
 
+def _along(value: Value, dim: int) -> tuple[int, int]:
+    """Size and step of a dimension; a scalar has one of size 1."""
+    spec = value.spec
+    return (spec.shape[dim], spec.strides[dim]) if spec.shape else (1, 0)
+
+
+def _line(domain: Domain, index: Value, dim: int) -> Expression:
+    """An index of one dimension, or a scalar, read along the loop `dim`."""
+    step = index.spec.strides[0] if index.spec.shape else 0
+    strides = tuple([step if loop == dim else 0 for loop in range(len(domain.sizes))])
+    return domain.read_as(index, strides).to(d.int64)
+
+
+def _without(strides: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    """The steps of loops that stand still along `dim`."""
+    return tuple([0 if loop == dim else step for loop, step in enumerate(strides)])
+
+
 @lowering("index_select")
 def index_select(at: At, self: Value, dim: int, index: Value) -> None:
-    if not self.spec.shape or not index.spec.shape:
-        raise Unsupported("a scalar")
     domain = at.points()
-    dim %= len(domain.sizes)
-    size = self.spec.shape[dim]
-    which = domain.read_along(index, (dim,)).to(d.int64)
+    rank = len(domain.sizes)
+    dim = dim % rank if rank else 0
+    size, step = _along(self, dim)
+    which = _line(domain, index, dim)
     message = f"index_select: {OUT_OF_SELF}: expected 0 to {size - 1}"
-    place = at.within(which, size, IndexError, message) * self.spec.strides[dim]
-    strides = list(self.spec.strides)
-    strides[dim] = 0
-    domain.store(_lookup(domain, self, tuple(strides), place))
+    place = at.within(which, size, IndexError, message) * step
+    domain.store(_lookup(domain, self, _without(self.spec.strides, dim), place))
 
 
 @lowering("gather")
 def gather(at: At, self: Value, dim: int, index: Value, sparse_grad: bool) -> None:
-    if not self.spec.shape or not index.spec.shape:
-        raise Unsupported("a scalar")
     domain = at.points()
-    dim %= len(domain.sizes)
-    which = domain.read(index).to(d.int64)
-    strides = list(self.spec.strides)
-    place = _inside(at, which, self.spec.shape[dim], dim) * strides[dim]
-    strides[dim] = 0
-    domain.store(_lookup(domain, self, tuple(strides), place))
+    rank = len(domain.sizes)
+    dim = dim % rank if rank else 0
+    size, step = _along(self, dim)
+    place = _inside(at, domain.read(index).to(d.int64), size, dim) * step
+    strides = self.spec.strides or (0,) * rank
+    domain.store(_lookup(domain, self, _without(strides, dim), place))
 
 
 def _inside(at: At, which: Expression, size: int, dim: int) -> Expression:
@@ -129,21 +142,20 @@ def _copied(at: At, self: Value) -> tuple[Domain, Access]:
 
 
 def _scattered(at: At, self: Value, dim: int, index: Value, source: Any, combine: str) -> None:
-    if not self.spec.shape or not index.spec.shape or at.result.dtype.itemsize < 4:
-        raise Unsupported("a scalar, or sums that are rounded each time")
+    if combine and at.result.dtype.itemsize < 4:
+        raise Unsupported("sums that are rounded each time")
     _, target = _copied(at, self)
-    domain = at.over(index.spec.shape)
+    domain = at.over(index.spec.shape or (1,))
     dim %= len(domain.sizes)
-    which = _inside(at, domain.read(index).to(d.int64), self.spec.shape[dim], dim)
-    steps = list(target.strides)
-    place = which * steps[dim]
-    steps[dim] = 0
+    size, step = _along(self, dim)
+    place = _inside(at, domain.read(index).to(d.int64), size, dim) * step
+    steps = _without(target.strides or (0,), dim)
     if isinstance(source, Value):
         strides = source.spec.strides if source.spec.shape else (0,) * len(domain.sizes)
         term = domain.read_as(source, strides)
     else:
         term = domain.number(source, at.result.dtype)
-    domain.scatter(target.over(tuple(steps)), place, term.to(at.result.dtype), (dim,), combine)
+    domain.scatter(target.over(steps), place, term.to(at.result.dtype), (dim,), combine)
 
 
 @lowering("scatter.src")
@@ -165,24 +177,23 @@ def scatter_add(at: At, self: Value, dim: int, index: Value, src: Value) -> None
 
 def _slices(at: At, self: Value, dim: int, index: Value, source: Value, combine: str) -> None:
     """Whole slices of `source` along `dim`, each to the place that `index` names."""
-    if not self.spec.shape or not index.spec.shape or at.result.dtype.itemsize < 4:
-        raise Unsupported("a scalar, or sums that are rounded each time")
+    if combine and at.result.dtype.itemsize < 4:
+        raise Unsupported("sums that are rounded each time")
     _, target = _copied(at, self)
-    domain = at.over(source.spec.shape)
+    domain = at.over(source.spec.shape or (1,))
     dim %= len(domain.sizes)
-    which = domain.read_along(index, (dim,)).to(d.int64)
+    which = _line(domain, index, dim)
     kind = RuntimeError if combine else IndexError
-    size = self.spec.shape[dim]
+    size, step = _along(self, dim)
     message = f"{at.node.op.name}: index out of range; expected 0 to {size - 1}"
-    steps = list(target.strides)
-    place = at.within(which, size, kind, message) * steps[dim]
-    steps[dim] = 0
+    place = at.within(which, size, kind, message) * step
+    steps = _without(target.strides or (0,), dim)
     term = domain.read(source).to(at.result.dtype)
     if combine:
         alpha = at.node.args[4]
         if isinstance(alpha, Scalar) or alpha != 1:
             term = term * domain.number(alpha, at.result.dtype)
-    domain.scatter(target.over(tuple(steps)), place, term, (dim,), combine)
+    domain.scatter(target.over(steps), place, term, (dim,), combine)
 
 
 @lowering("index_add")
@@ -218,3 +229,32 @@ def embedding_backward(
     along = (0,) * (rank - 1) + (spec.strides[1],)
     target = Access(at.lower.buffer(at.node.outputs[0]), spec.dtype, along)
     domain.scatter(target, place, term, tuple(range(rank - 1)), "add")
+
+
+def _fill_slices(at: At, self: Value, dim: int, index: Value, value: Any) -> None:
+    """Copied, then one number written along whole slices."""
+    _, target = _copied(at, self)
+    rank = max(len(self.spec.shape), 1)
+    dim %= rank
+    size, step = _along(self, dim)
+    sizes = list(self.spec.shape or (1,))
+    sizes[dim] = index.spec.numel
+    domain = at.over(sizes)
+    which = _line(domain, index, dim)
+    which = (which < 0).where(which + size, which)
+    message = f"index_fill: index out of range; expected {-size} to {size - 1}"
+    place = at.within(which, size, IndexError, message) * step
+    term = domain.operand(value, at.result.dtype)
+    domain.scatter(
+        target.over(_without(target.strides or (0,), dim)), place, term, (dim,)
+    )
+
+
+@lowering("index_fill.int_Scalar")
+def index_fill_scalar(at: At, self: Value, dim: int, index: Value, value: Any) -> None:
+    _fill_slices(at, self, dim, index, value)
+
+
+@lowering("index_fill.int_Tensor")
+def index_fill_tensor(at: At, self: Value, dim: int, index: Value, value: Value) -> None:
+    _fill_slices(at, self, dim, index, value)

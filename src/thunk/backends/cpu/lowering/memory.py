@@ -187,6 +187,23 @@ def slice_scatter(
     _windowed(at, self, src, window)
 
 
+@lowering("diagonal_scatter")
+def diagonal_scatter(
+    at: At, self: Value, src: Value, offset: int, dim1: int, dim2: int
+) -> None:
+    spec = at.result
+    rank = len(spec.shape)
+    first, second = dim1 % rank, dim2 % rank
+    start = offset * spec.strides[second] if offset >= 0 else -offset * spec.strides[first]
+    kept = [each for each in range(rank) if each not in (first, second)]
+    window = TensorSpec(
+        src.spec.shape, spec.dtype,
+        (*[spec.strides[each] for each in kept], spec.strides[first] + spec.strides[second]),
+        start,
+    )  # fmt: skip
+    _windowed(at, self, src, window)
+
+
 @lowering("cat")
 def cat(at: At, tensors: Any, dim: int) -> None:
     spec = at.result

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from thunk.backends.cpu.calls.layout import Layout
+from thunk.backends.cpu.lowering import pool_ranges
 from thunk.backends.cpu.lowering.blocked import (
     Blocked,
     common_layout,
@@ -191,7 +192,7 @@ def _largest_backward(at: At, dims: int, grad: Value, self: Value, *rest: Any) -
     if windows.apart():
         _tiled_backward(at, dims, grad, self, windows, indices)
     else:
-        _scattered_backward(at, dims, grad, indices)
+        pool_ranges.add_where_found(at, dims, grad, indices)
 
 
 def _tiled_backward(
@@ -275,28 +276,24 @@ def _write_tiles(
     give_plain(at, value, layout, layout_of(value.spec))
 
 
-def _scattered_backward(at: At, dims: int, grad: Value, indices: Value) -> None:
-    """Windows overlap: every gradient is added where its element came from."""
-    spec = at.result
-    if spec.dtype.itemsize < 4 or not spec.is_contiguous():
-        raise Unsupported("sums that are rounded each time")
-    at.points().store(at.terms.constant(0, spec.dtype))
-    domain = at.over(grad.spec.shape)
-    lead = len(grad.spec.shape) - dims
-    target = Access(
-        at.lower.buffer(at.node.outputs[0]), spec.dtype, spec.strides[:lead] + (0,) * dims
-    )
-    along = tuple(range(lead, lead + dims))
-    domain.scatter(target, domain.read(indices), domain.read(grad), along, "add")
+def _is_large(kernel: Any, dims: int) -> bool:
+    """Whether a window has too many elements to write each of them out."""
+    elements: int = prod(kernel) ** (dims // len(kernel))
+    return elements > MOST_ELEMENTS
 
 
 def _average(
     at: At, dims: int, self: Value, kernel: Any, stride: Any, padding: Any, ceil_mode: bool,
     include_pad: bool, override: Any,
 ) -> None:  # fmt: skip
+    if ceil_mode or _is_large(kernel, dims):
+        pool_ranges.average(
+            at, dims, self, kernel, stride, padding, ceil_mode, include_pad, override
+        )
+        return
     windows = _windows(dims, self, at.result.shape, kernel, stride, padding, (1,), ceil_mode)
-    if ceil_mode or not self.spec.dtype.is_floating_point:
-        raise Unsupported("windows that are cut off")
+    if not self.spec.dtype.is_floating_point:
+        raise Unsupported("averages of integers")
     domain, layout = _result_loops(at, self, dims)
     picture = _Picture(domain, self, layout, dims)
     total: Expression | None = None
@@ -321,9 +318,16 @@ def _average_backward(
     at: At, dims: int, grad: Value, self: Value, kernel: Any, stride: Any, padding: Any,
     ceil_mode: bool, include_pad: bool, override: Any,
 ) -> None:  # fmt: skip
-    windows = _windows(dims, self, grad.spec.shape, kernel, stride, padding, (1,), ceil_mode)
-    if not windows.apart():
-        raise Unsupported("windows that overlap")
+    large = _is_large(kernel, dims)
+    found = None if large else _windows(
+        dims, self, grad.spec.shape, kernel, stride, padding, (1,), ceil_mode
+    )  # fmt: skip
+    if found is None or not found.apart():
+        pool_ranges.average_backward(
+            at, dims, grad, self, kernel, stride, padding, ceil_mode, include_pad, override
+        )
+        return
+    windows = found
     lead = len(grad.spec.shape) - dims
     domain = at.over(_tiles(grad.spec.shape[:lead], windows))
     strides = _tile_strides(lead, windows, 0)
@@ -332,11 +336,10 @@ def _average_backward(
     _write_tiles(at, domain, term, strides, None)
 
 
-def _adaptive(at: At, dims: int, self: Value) -> tuple[int, ...]:
+def _adaptive(size: tuple[int, ...], out: tuple[int, ...]) -> tuple[int, ...] | None:
     """The one window that every result has, if it is the same everywhere."""
-    size, out = self.spec.shape[-dims:], at.node.outputs[0].spec.shape[-dims:]
     if any(count == 0 or whole % count for whole, count in zip(size, out, strict=True)):
-        raise Unsupported("windows of different sizes")
+        return None
     return tuple([whole // count for whole, count in zip(size, out, strict=True)])
 
 
@@ -349,6 +352,10 @@ def _register(dims: int) -> None:
     def max_pool_backward(at: At, grad_output: Value, self: Value, *rest: Any) -> None:
         _largest_backward(at, dims, grad_output, self, *rest)
 
+    @lowering(f"adaptive_max_pool{dims}d_backward", f"fractional_max_pool{dims}d_backward")
+    def largest_backward(at: At, grad_output: Value, self: Value, *rest: Any) -> None:
+        pool_ranges.add_where_found(at, dims, grad_output, rest[-1])
+
     @lowering(f"avg_pool{dims}d")
     def avg_pool(at: At, self: Value, *geometry: Any) -> None:
         _average(at, dims, self, *geometry)
@@ -359,34 +366,27 @@ def _register(dims: int) -> None:
 
     @lowering(f"adaptive_avg_pool{dims}d")
     def adaptive_avg_pool(at: At, self: Value, output_size: Any) -> None:
-        kernel = _adaptive(at, dims, self)
-        if prod(kernel) <= MOST_ELEMENTS:
+        kernel = _adaptive(self.spec.shape[-dims:], at.result.shape[-dims:])
+        if kernel is not None and prod(kernel) <= MOST_ELEMENTS:
             _average(at, dims, self, kernel, kernel, (0,) * dims, False, True, None)
-            return
-        if any(size != 1 for size in at.result.shape[-dims:]):
-            raise Unsupported("large windows")
-        _whole_average(at, dims, self)
+        elif all(size == 1 for size in at.result.shape[-dims:]):
+            pool_ranges.whole_average(at, dims, self)
+        else:
+            pool_ranges.adaptive_average(at, dims, self)
 
     @lowering(f"_adaptive_avg_pool{dims}d_backward")
     def adaptive_avg_pool_backward(at: At, grad_output: Value, self: Value) -> None:
         size, out = self.spec.shape[-dims:], grad_output.spec.shape[-dims:]
-        if any(count == 0 or whole % count for whole, count in zip(size, out, strict=True)):
-            raise Unsupported("windows of different sizes")
-        kernel = tuple([whole // count for whole, count in zip(size, out, strict=True)])
+        kernel = _adaptive(size, out)
+        if kernel is None:
+            pool_ranges.adaptive_average_backward(at, dims, grad_output, self)
+            return
         windows = Windows(size, out, kernel, kernel, (0,) * dims, (1,) * dims)
         lead = len(self.spec.shape) - dims
         domain = at.over(_tiles(grad_output.spec.shape[:lead], windows))
         strides = _tile_strides(lead, windows, 0)
         read = domain.read_as(grad_output, strides(grad_output.spec.strides, False))
         _write_tiles(at, domain, read / float(prod(kernel)), strides, None)
-
-
-def _whole_average(at: At, dims: int, self: Value) -> None:
-    domain = at.over(self.spec.shape)
-    rank = len(domain.sizes)
-    over = tuple(range(rank - dims, rank))
-    kept, total = domain.reduce("add", domain.read(self), over).kept(True)
-    kept.store(total / float(prod(self.spec.shape[-dims:])))
 
 
 for _dims in (2, 3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -24,12 +25,10 @@ def _place(at: At, value: Value) -> Access:
 
 
 def _check(at: At, *values: Value) -> None:
-    """Floating point of one type, at least one product to add up."""
+    """Floating point of one type."""
     element = at.result.dtype
     if element.category != FLOATING or any(each.spec.dtype is not element for each in values):
         raise Unsupported("products of other types")
-    if any(0 in each.spec.shape for each in values) or 0 in at.result.shape:
-        raise Unsupported("empty matrices")
 
 
 def _multiply(
@@ -37,6 +36,9 @@ def _multiply(
     out: tuple[Layout, Access], bias: tuple[Layout, Access] | None = None,
     added: tuple[Layout, Access] | None = None,
 ) -> None:  # fmt: skip
+    if left[0].shape[-1] == 0:
+        _store_no_products(at, out, [bias, added])
+        return
     post = () if added is None else (AddOperand(added[0]),)
     spec = matmul(
         left[0], right[0], out[0], None if bias is None else bias[0], post, threads().count
@@ -47,6 +49,19 @@ def _multiply(
     if bias is not None:
         places["bias"] = bias[1]
     call_library(at, spec, places)
+
+
+def _store_no_products(
+    at: At, out: tuple[Layout, Access], added: Sequence[tuple[Layout, Access] | None]
+) -> None:
+    """Sums of nothing, and what is added to them."""
+    domain = at.over(out[0].shape)
+    term = at.terms.constant(0, out[1].element)
+    for each in added:
+        if each is not None:
+            leading = (0,) * (len(domain.sizes) - len(each[1].strides))
+            term = term + at.lower.load(each[1].over(leading + each[1].strides))
+    domain.write(out[1], term)
 
 
 def _operand(at: At, value: Value) -> tuple[Layout, Access]:

@@ -89,6 +89,8 @@ def _version_of(library: ctypes.CDLL) -> str:
 def _find() -> tuple[Status, ctypes.CDLL | None]:
     if not config.onednn:
         return Status(False, reason=f"the option {type(config).onednn.variable} is off"), None
+    if not config.openmp:
+        return Status(False, reason=f"the option {type(config).openmp.variable} is off"), None
     try:
         path = library_path()
         _loaded(OPENMP, "install the system's package of the GNU OpenMP runtime (libgomp1)")

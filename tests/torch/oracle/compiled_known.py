@@ -1,0 +1,54 @@
+"""Operators that may call back, and samples that are known to be wrong when compiled, with reasons.
+
+In: an operator's full name, or an entry and a check. Out: the reason, or None.
+"""
+
+from __future__ import annotations
+
+import re
+
+from thunk.ops.registry import find_op
+
+from .known import KNOWN
+
+# By name; operators with complex operands, of random numbers and of shapes that depend on data
+# are recognised by what they are.
+CALLS_BACK = {
+    r"linalg_(?!vector_norm|cross|diagonal|vecdot).*|_linalg_.*|lu_unpack|ormqr|geqrf"
+    r"|cholesky.*|triangular_solve|_lstsq.*": "factorizations, spectra and what is solved by them",
+    r"_fft_.*|_conj_physical|complex|polar|view_as_.*": "complex numbers",
+    r"_cdist.*|_pdist.*|_ctc_loss.*": "rows of tables that depend on each other",
+}
+
+_OPTIONAL = "recording takes no results that are missing, lists, or constants for gradients"
+# (pattern of entries, pattern of checks): why.
+WRONG: dict[tuple[str, str], str] = {
+    ("equal|histogram|histogramdd", "forward"): _OPTIONAL,
+    (r"native_(layer|batch|group)_norm|nn\.functional\.(batch|instance|layer|group)_norm"
+     r"|nn\.functional\.conv.*|nn\.functional\.linear_cross_entropy.*", ".*"): _OPTIONAL,
+    ("cov", ".*"): "weights in float32 are summed in another order, and the correction cancels",
+}
+
+
+def excuse(name: str) -> str | None:
+    """Why an operator may call back or run at once."""
+    op = find_op(name)
+    if op is not None and op.random:
+        return "random numbers are drawn when the call is recorded"
+    if op is not None and op.needs_values:
+        return "the shape, or whether it raises, depends on data"
+    for pattern, reason in CALLS_BACK.items():
+        if re.fullmatch(pattern, name.removeprefix("aten::").split(".")[0]):
+            return reason
+    return None
+
+
+def known_reason(entry: str, check: str) -> str | None:
+    """Why wrong samples of an entry are accepted."""
+    for known in KNOWN:
+        if known.entry == entry and known.check == check:
+            return known.reason
+    for (entries, checks), reason in WRONG.items():
+        if re.fullmatch(entries, entry) and re.fullmatch(checks, check):
+            return reason
+    return None
