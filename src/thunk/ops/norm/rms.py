@@ -102,8 +102,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     if not input._spec.dtype.is_complex:
         return t._fused_rms_norm(input, normalized_shape, weight, eps)[0]
     check_rows(input._spec, normalized_shape, None if weight is None else weight._spec)
-    square = t.real(input) ** 2 + t.imag(input) ** 2
-    mean = t.mean(square, last_dims(normalized_shape), True)
+    mean = t.mean(input * input, last_dims(normalized_shape), True)
     scaled = input * t.rsqrt(mean + (machine_epsilon(input._spec) if eps is None else eps))
     return scaled if weight is None else scaled * weight
 
