@@ -80,7 +80,7 @@ def _is_worth_it(root: Node, found: _Sum) -> bool:
     if len(found.products) < FEWEST or any(not _alike(each, root) for each, _ in found.others):
         return False
     rows, columns = root.outputs[0].spec.shape
-    inner = sum(each.node.args[0].spec.shape[1] for each, _ in found.products if each.node)
+    inner: int = sum(each.node.args[0].spec.shape[1] for each, _ in found.products if each.node)
     return inner * (rows + columns) * 2 <= len(found.products) * rows * columns
 
 
