@@ -87,8 +87,12 @@ def edge_of(tensor: TensorBase) -> Edge | None:
         refresh_view(tensor, history)
     if history.grad_fn is not None:
         return Edge(history.grad_fn, history.output_index)
-    if not history.requires_grad:
-        return None
+    return leaf_edge(tensor) if history.requires_grad else None
+
+
+def leaf_edge(tensor: TensorBase) -> Edge:
+    """The edge to what accumulates at a leaf."""
+    history: History = tensor._history
     node = history.accumulator() if history.accumulator is not None else None
     if node is None:
         node = AccumulateGrad(tensor)

@@ -33,10 +33,10 @@ class saved_tensors_hooks:
     def __enter__(self) -> None:
         if state.saved_hooks_disabled is not None:
             raise RuntimeError(state.saved_hooks_disabled)
-        state.saved_tensor_hooks.append(self._hooks)
+        state.saved_tensor_hooks = [*state.saved_tensor_hooks, self._hooks]
 
     def __exit__(self, *error: object) -> None:
-        state.saved_tensor_hooks.pop()
+        state.saved_tensor_hooks = state.saved_tensor_hooks[:-1]
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -105,6 +105,11 @@ class Node:
         """Gradients of the inputs, one an edge."""
         raise NotImplementedError(f"{self.name()}: expected a subclass that says how to go back")
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether a hook or a tensor waits for the gradients that pass here."""
+        return bool(self.pre_hooks or self.post_hooks or self.tensor_hooks or self.retained)
+
     def release(self) -> None:
         """Drop saved values after a backward pass that does not retain them."""
 

@@ -52,13 +52,16 @@ def _check_bounds(storage: Storage, spec: TensorSpec, op: OpDef) -> None:
         )
 
 
-def mark_view(view: TensorBase, source: TensorBase) -> None:
-    """Record that `view` looks into `source`, or into what `source` looks into."""
+def mark_view(view: TensorBase, source: TensorBase, recording: bool | None = None) -> None:
+    """Record that `view` looks into `source`, or into what `source` looks into.
+
+    `recording` is whether gradients were recorded when the view was made; None: they are now.
+    """
     history = history_of(view)
     behind = source._history
     history.base = source if behind is None or behind.base is None else behind.base
     history.view_version = view._versions.value
-    if not state.grad_enabled:
+    if not (state.grad_enabled if recording is None else recording):
         history.creation = MADE_WITHOUT_GRAD
     elif behind is not None and behind.creation:
         history.creation = behind.creation

@@ -217,6 +217,9 @@ class Config(OptionSet):
     debug = Option(0, "how much to check and keep for inspection; 0 is nothing extra")
     eager = Option(False, "run each operation at once on the reference backend, recording nothing")
     backend = Option("cpu", "what compiles and runs the graphs of lazy execution")
+    interpret_first = Option(
+        True, "run a small graph once on the reference backend before code is generated for it"
+    )
     verify = Option(False, "check each result against the shape and dtype its operator declares")
     onednn = Option(True, "use oneDNN for matrix products and convolutions", changes_code=True)
     blas = Option(

@@ -40,7 +40,9 @@ def tensors_in(args: Any) -> Iterator[TensorBase]:
 
 def keys_of_device(where: device) -> KeySet:
     """The keys a tensor on `where` carries."""
-    keys = _KEYS_OF_DEVICE.get("lazy" if state.lazy and where.type == "cpu" else where.type)
+    keys = _KEYS_OF_DEVICE.get(
+        "lazy" if state.lazy and where.type == "cpu" and state.records else where.type
+    )
     if keys is None:
         # PyTorch asserts this of CUDA alone, and scripts catch it.
         kind = AssertionError if where.type == "cuda" else RuntimeError

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+from thunk.base.notice import meaning_changed
 from thunk.dispatch.kernel import Kernel
 from thunk.dispatch.keys import DispatchKey, is_alias
 from thunk.dispatch.table import OperatorEntry, Row
@@ -74,6 +75,10 @@ class OperatorRegistry:
         finally:
             self._record = outer
 
+    def _changed(self) -> None:
+        self.version += 1
+        meaning_changed()
+
     def _recorded(self, handle: RegistrationHandle) -> RegistrationHandle:
         if self._record is not None:
             self._record.append(handle)
@@ -110,7 +115,7 @@ class OperatorRegistry:
                 )
             entry.schema_text = schema_text
             entry.where = where
-            self.version += 1
+            self._changed()
         return self._recorded(RegistrationHandle(self._undefine, (entry,)))
 
     def register(
@@ -127,7 +132,7 @@ class OperatorRegistry:
         with self._lock:
             entry = self.entry(full_name)
             entry.add(key, kernel)
-            self.version += 1
+            self._changed()
         return self._recorded(RegistrationHandle(self._unregister, (entry, key, kernel)))
 
     def register_fallback(
@@ -176,18 +181,18 @@ class OperatorRegistry:
     def bump(self) -> None:
         """Advance the version for a change that tables do not show, such as a forced fallback."""
         with self._lock:
-            self.version += 1
+            self._changed()
 
     def _undefine(self, entry: OperatorEntry) -> None:
         with self._lock:
             entry.schema_text = None
             entry.where = None
-            self.version += 1
+            self._changed()
 
     def _unregister(self, entry: OperatorEntry, key: DispatchKey, kernel: Kernel) -> None:
         with self._lock:
             entry.remove(key, kernel)
-            self.version += 1
+            self._changed()
 
     def _unregister_fallback(self, key: DispatchKey) -> None:
         with self._lock:
@@ -197,7 +202,7 @@ class OperatorRegistry:
     def _fallback_changed(self, key: DispatchKey) -> None:
         for entry in self._entries.values():
             entry.forget_row(key)
-        self.version += 1
+        self._changed()
 
 
 def location_of_caller(depth: int = 1) -> str:

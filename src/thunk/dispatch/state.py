@@ -9,14 +9,25 @@ import threading
 from types import TracebackType
 from typing import Any
 
+from thunk.base.notice import listeners
 from thunk.dispatch.keys import DispatchKey, KeySet
 from thunk.types.dtype import bfloat16, dtype
 
 _NOTHING = KeySet()
 
 
+# Attributes of `State` that are no modes: calls mean the same whatever they hold.
+_NO_MODES = frozenset({"lazy", "recorder"})
+
+
 class State(threading.local):
-    """Modes of the current thread."""
+    """Modes of the current thread.
+
+    `recorder` is the trace that calls are recorded on, None while they run at once. Setting any
+    other attribute tells it that calls mean something else from now on.
+    """
+
+    recorder: Any = None
 
     def __init__(self) -> None:
         self.grad_enabled = True
@@ -32,8 +43,27 @@ class State(threading.local):
         self.saved_tensor_hooks: list[Any] = []
         self.saved_hooks_disabled: str | None = None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name not in _NO_MODES:
+            self.changed()
+
+    def changed(self) -> None:
+        """What is recorded from here on is recorded in other modes."""
+        recorder = self.recorder
+        if recorder is not None:
+            recorder.leave_known_modes()
+
+    @property
+    def records(self) -> bool:
+        """Whether calls are recorded now: some modes look at every value or every call."""
+        return self.lazy and not (
+            self.saved_tensor_hooks or self.anomaly or self.function_modes or self.dispatch_modes
+        )
+
 
 state = State()
+listeners.append(state.changed)
 
 
 class key_guard:

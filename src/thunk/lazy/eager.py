@@ -13,6 +13,7 @@ from thunk.dispatch.call import call
 from thunk.dispatch.state import state
 from thunk.ir.opdef import OpDef
 from thunk.lazy.metrics import count
+from thunk.lazy.trace import traces
 
 
 class execution:
@@ -23,13 +24,19 @@ class execution:
 
     def __enter__(self) -> None:
         self._previous = state.lazy
-        state.lazy = self._lazy
+        _switch(self._lazy)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        state.lazy = self._previous
+        _switch(self._previous)
+
+
+def _switch(lazy: bool) -> None:
+    state.lazy = lazy
+    state.recorder = traces.current if lazy else None
+    state.changed()  # modes may have changed while nobody recorded
 
 
 def eager() -> execution:

@@ -17,7 +17,7 @@ from thunk.dispatch.state import no_grad_recording, state
 from thunk.ir.opdef import OpDef
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import history_of_node
-from thunk.lazy.trace import Trace, has_storage, traces
+from thunk.lazy.trace import Trace, has_history, has_storage, traces
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
 from thunk.types.tensor_base import TensorBase
@@ -31,6 +31,7 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         return _change_window(op, functional, args)
     place = next(i for i, each in enumerate(op.schema.arguments) if each.is_written)
     target = args[place]
+    derives = not has_history(target)
     recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
     check_writable(op.name, target, recording, "idempotent" in functional.variants)
     refuse_partial_overlap(op.name, target, [each for each in args if not _is_plain(each)])
@@ -43,6 +44,8 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     check_result(op.name, target._spec, result._spec)
     if result._spec.dtype is not target._spec.dtype:
         result = result.to(target._spec.dtype)
+    if derives and has_history(target) and not has_storage(target) and target._node is not None:
+        del target._history  # the checks asked for it; it follows from the node again
     rebind(trace, target, result)
     return target
 
@@ -62,33 +65,49 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
     """Make `result` the value of `target` and of everything that shares its memory."""
     old = trace.node_of(target)
     new = trace.node_of(result)
-    trace.overwritten[old] = trace.node.depth
+    trace.overwritten[old] = trace.at().depth
     storage: Storage | None = target._storage if has_storage(target) else None
     target._versions.value += 1
     if storage is None:
-        if old.requires_grad and not state.grad_enabled:
-            target._node = _with_history_of(trace, new, old)
-            return
-        target._node = new
-        if new.requires_grad or old.requires_grad:
-            target._history = _renewed(target, new)
+        _rebind_plain(trace, target, old, new)
         return
     whole = target._spec == storage.home
     before: TraceNode = storage.node
     keeps = before.requires_grad and (not state.grad_enabled or not requires_grad(target))
     value = _whole_value(trace, before, target, new, whole, keeps)
-    _aliases_are_stale(trace, storage)
+    alone = storage.users == 1
+    if not alone:
+        _aliases_are_stale(trace, storage)
     if storage.trace is None:
         storage.trace = trace
+        trace.storages.append(storage)
     storage.node = value
     if whole and requires_grad(target) == value.requires_grad:
         target._node = value
+    elif alone:
+        target._node = None
+        storage.users = 0
+    constant = not value.requires_grad and target._history is None
+    trace.writes.append((target, alone and whole and target._node is value
+                         and (keeps or constant)))  # fmt: skip
     if not keeps:
         _hand_on_history(target, value)
     elif state.grad_enabled and new.requires_grad:
         target._history = _renewed(target, new)
     if storage.foreign:
         trace.materialise()
+
+
+def _rebind_plain(trace: Trace, target: Any, old: TraceNode, new: TraceNode) -> None:
+    """A pending result that shares memory with nobody."""
+    derives = not has_history(target)
+    trace.writes.append((target, derives))
+    if old.requires_grad and not state.grad_enabled:
+        target._node = _with_history_of(trace, new, old)
+        return
+    target._node = new
+    if not derives and (new.requires_grad or old.requires_grad):
+        target._history = _renewed(target, new)
 
 
 def _whole_value(
@@ -106,19 +125,22 @@ def _whole_value(
 
 
 def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> TraceNode:
+    if before.external >= 0:
+        return trace.same_leaf(value, before)
     with no_grad_recording(True):
         kept: TraceNode = t.with_history(trace.wrap(value), trace.wrap(before))._node
-    kept.external = before.external
     kept.requires_grad = True
     return kept
 
 
 def _aliases_are_stale(trace: Trace, storage: Storage) -> None:
-    depth = trace.node.depth
+    depth = trace.at().depth
     for each in (*trace.results, *trace.registered):
         if each._node is not None and has_storage(each) and each._storage is storage:
             trace.overwritten[each._node] = depth
+            each._spec, each._versions, each._history  # noqa: B018  (found while pending)
             each._node = None
+            storage.users -= 1
 
 
 def _hand_on_history(target: Any, value: TraceNode) -> None:
@@ -135,7 +157,7 @@ def _hand_on_history(target: Any, value: TraceNode) -> None:
 
 
 def _renewed(tensor: Any, node: TraceNode) -> Any:
-    fresh = history_of_node(node)
+    fresh = history_of_node(node, node.trace.segment)
     old = tensor._history
     if old is None or fresh is None:
         return fresh if fresh is not None else _without_producer(old)

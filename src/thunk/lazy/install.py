@@ -8,10 +8,12 @@ from __future__ import annotations
 from thunk.dispatch.keys import DispatchKey
 from thunk.dispatch.registry import registry
 from thunk.ir.opdef import OpDef
+from thunk.lazy.calls import on_miss
 from thunk.lazy.cut import cut
 from thunk.lazy.inplace import lazy_inplace_kernel
 from thunk.lazy.record import lazy_kernel
 from thunk.lazy.trace import cutter
+from thunk.lazy.trace import on_miss as misses
 from thunk.ops.declare import subscribe
 
 _LAZY_KEYS = (DispatchKey.Lazy, DispatchKey.AutogradLazy)
@@ -26,4 +28,5 @@ def _install(op: OpDef) -> None:
 
 
 cutter[:] = [cut]
+misses[:] = [on_miss]
 subscribe(_install)

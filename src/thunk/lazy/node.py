@@ -1,7 +1,8 @@
 """Enters: one recorded operation. Leaves: an immutable node of the trie.
 
 Invariant: a node's path from the root says everything about its value: operators, operands,
-attributes, modes and what the leaves are; only buffers and runtime scalars come from outside.
+attributes, modes and what the leaves are; only buffers and runtime scalars come from outside. The
+node also says how long every list of the walk is that leads to it.
 """
 
 from __future__ import annotations
@@ -14,15 +15,31 @@ from thunk.types.spec import TensorSpec
 if TYPE_CHECKING:
     from thunk.lazy.trace import Trace
 
-ROOT, LEAF, OUTPUT, ATTACH, KEEP_HISTORY = "root", "leaf", "output", "attach", "keep_history"
+# Nodes that are no operators. A MARK has no value: it says that something happened here.
+ROOT, LEAF, OUTPUT, ATTACH, MARK = "root", "leaf", "output", "attach", "mark"
 
 
-class LeafFact(NamedTuple):
-    """What a materialised value tells the trace; it is the key of the leaf's edge."""
+class LeafFact:
+    """What a materialised value tells the trace. Interned: its identity is the key of its edge."""
 
-    spec: TensorSpec
-    attached: bool  # whether gradients leave the trace here
-    differentiable: bool
+    __slots__ = ("differentiable", "inference", "spec")
+
+    def __init__(self, spec: TensorSpec, differentiable: bool, inference: bool) -> None:
+        self.spec = spec
+        self.differentiable = differentiable
+        self.inference = inference
+
+
+_facts: dict[tuple[TensorSpec, bool, bool], LeafFact] = {}
+
+
+def leaf_fact(spec: TensorSpec, differentiable: bool, inference: bool = False) -> LeafFact:
+    """The one fact of these properties."""
+    key = (spec, differentiable, inference)
+    found = _facts.get(key)
+    if found is None:
+        found = _facts.setdefault(key, LeafFact(*key))
+    return found
 
 
 class Slot(NamedTuple):
@@ -35,8 +52,9 @@ class TraceNode:
     """One recorded operation, or a leaf, or one result of an operation with several."""
 
     __slots__ = (
-        "args", "children", "depth", "external", "leaf", "op", "outputs", "parent", "plans",
-        "requires_grad", "scalar_start", "spec", "trace", "where",
+        "args", "children", "counts", "cut_here", "depth", "external", "inference", "leaf",
+        "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
+        "requires_grad", "scalars", "spec", "trace", "where",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, parent: TraceNode | None, op: OpDef | str,
@@ -51,15 +69,22 @@ class TraceNode:
         self.outputs: tuple[TraceNode, ...] | None = None
         self.external = -1
         self.leaf = -1
-        self.scalar_start = 0
+        self.scalars: tuple[int, ...] = ()  # which number of the walk each slot is
         self.children: dict[Any, TraceNode] = {}
         self.plans: dict[Any, Any] = {}
+        self.replay: Any = None  # what a hit does besides going on; None: one plain result
+        self.released: frozenset[TraceNode] = frozenset()  # whose saved values a backward freed
+        self.counts: tuple[int, int, int, int] = (0, 0, 0, 0)
+        self.nbytes: int = 0 if parent is None else parent.nbytes
+        self.cut_here = False
+        self.inference = False  # the modes that it was recorded in
+        self.recording = True
         self.where = ""
 
     @property
     def producer(self) -> TraceNode:
         """The node that runs: this one, or the one this is a result of."""
-        return self.args[0] if self.op == OUTPUT else self
+        return self.args[0] if self.op is OUTPUT else self
 
     def path(self) -> list[TraceNode]:
         """The nodes from the root (left out) to this one."""

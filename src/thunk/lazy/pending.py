@@ -8,27 +8,52 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.autograd.edges import ONE_OF_SEVERAL
+from thunk.autograd.meta import History
+from thunk.autograd.views import mark_view
 from thunk.lazy.node import TraceNode
-from thunk.lazy.record import history_of_node
+from thunk.lazy.record import OneOf, history_of_node
 from thunk.runtime.storage import Storage
-from thunk.runtime.tensors import new_counter
+from thunk.runtime.tensors import counter_of_birth
 
-FIELDS = frozenset({"_history", "_spec", "_storage", "_versions"})
+FIELDS = frozenset({"_history", "_origin", "_spec", "_storage", "_versions"})
 
 
 def fill(tensor: Any, name: str) -> Any:
-    """Derive one field of a pending tensor and keep it."""
-    node: TraceNode = tensor._node
+    """Derive one field of a tensor and keep it."""
+    node: TraceNode | None = tensor._node
     value: Any
-    if name == "_spec":
-        value = tensor._spec = node.spec
-    elif name == "_history":
-        value = tensor._history = history_of_node(node)
+    if name == "_origin":
+        return None
+    if name == "_history":
+        value = tensor._history = _history_of(tensor, node)
     elif name == "_versions":
-        value = tensor._versions = new_counter()
+        value = tensor._versions = counter_of_birth(node is not None and node.inference)
+    elif node is None:
+        raise AttributeError(f"expected a tensor with {name}, got one that was never made")
+    elif name == "_spec":
+        value = tensor._spec = node.spec
     else:
         value = tensor._storage = _storage_of(tensor, node)
     return value
+
+
+def _history_of(tensor: Any, node: TraceNode | None) -> History | None:
+    origin = tensor._origin
+    if origin is None:
+        return None if node is None else history_of_node(node, node.trace.segment)
+    tensor._origin = None
+    if type(origin) is tuple:
+        segment, producer = origin
+        return history_of_node(producer, segment)
+    assert node is not None
+    several = type(origin) is OneOf
+    tensor._history = history_of_node(node, node.trace.segment)
+    mark_view(tensor, origin.source if several else origin, node.recording)
+    found: History = tensor._history
+    if several:
+        found.creation = ONE_OF_SEVERAL
+    return found
 
 
 def _storage_of(tensor: Any, node: TraceNode) -> Storage:
@@ -36,5 +61,6 @@ def _storage_of(tensor: Any, node: TraceNode) -> Storage:
     storage.node = node
     storage.home = tensor._spec
     storage.trace = node.trace
+    storage.users = 1
     node.trace.storages.append(storage)
     return storage

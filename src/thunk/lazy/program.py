@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thunk.ir.graph import Graph, Scalar, Value
+from thunk.ir.graph import Graph, Value
 from thunk.ir.opdef import OpDef
+from thunk.lazy.constant import thaw_constant
 from thunk.lazy.node import ATTACH, LEAF, Slot, TraceNode, operands_of
-from thunk.lazy.segment import thaw_constant
 
 
 def needed_for(wanted: Iterable[TraceNode]) -> set[TraceNode]:
@@ -33,6 +33,7 @@ class GraphOfPath:
     def __init__(self, path: Sequence[TraceNode], wanted: Sequence[TraceNode]) -> None:
         self.graph = Graph()
         self.inputs: list[int] = []  # which leaf of the walk each input is
+        self.leaves: list[TraceNode] = []
         self.numbers: list[int] = []  # which number of the walk each scalar is
         self._values: dict[TraceNode, Value] = {}
         needed = needed_for(wanted)
@@ -44,12 +45,13 @@ class GraphOfPath:
     def _add(self, node: TraceNode) -> None:
         if node.op == LEAF:
             self.inputs.append(node.leaf)
+            self.leaves.append(node)
             self._values[node] = self.graph.add_input(node.spec)
         elif node.op == ATTACH:
             self._values[node] = self._values[node.args[0]]
         else:
             assert isinstance(node.op, OpDef)
-            numbers = iter(range(node.scalar_start, node.scalar_start + len(node.args)))
+            numbers = iter(node.scalars)
             args = tuple([self._argument(value, numbers) for value in node.args])
             outputs = node.outputs or (node,)
             made = self.graph.add(
@@ -66,6 +68,3 @@ class GraphOfPath:
         if type(value) is tuple:
             return tuple([self._argument(each, numbers) for each in value])
         return thaw_constant(value)
-
-
-__all__ = ["GraphOfPath", "Scalar", "needed_for"]

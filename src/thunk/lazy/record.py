@@ -5,36 +5,51 @@ Invariant: on a path walked before nothing is inferred: the edge's node has the 
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from thunk.autograd.edges import edge_of
-from thunk.autograd.meta import Edge, History, requires_grad
+from thunk.autograd.edges import ONE_OF_SEVERAL, edge_of
+from thunk.autograd.meta import Edge, History, history_of, requires_grad
 from thunk.autograd.views import mark_view
 from thunk.dispatch.infer import infer
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
 from thunk.ir.opdef import NoGradient, OpDef
+from thunk.lazy.chance import drawn
+from thunk.lazy.constant import Constant
 from thunk.lazy.eager import run_now
+from thunk.lazy.metrics import count
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
-from thunk.lazy.segment import Constant
+from thunk.lazy.numbers import plain_kind, plain_number
+from thunk.lazy.segment import Segment
 from thunk.lazy.trace import Trace, traces
+from thunk.runtime.tensors import birth
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
+_OWN = __file__.rsplit("lazy", 1)[0]
+
 
 def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
-    """Record one operator; operators whose result depends on data or chance run at once."""
-    if op.needs_values or op.random:
-        return run_now(op, args)
+    """Record one operator; operators whose result is needed to go on run at once."""
     trace = traces.current
+    if op.random:
+        replaced = drawn(trace, op, args)
+        if replaced is None:
+            return run_now(op, args)
+        op, args = replaced
+    elif op.needs_values:
+        return run_now(op, args)
     node = record(trace, op, args)
+    source = args[0] if args else None
     if node.outputs is not None:
-        return tuple([_result(trace, op, each, args[0]) for each in node.outputs])
-    return _result(trace, op, node, args[0] if args else None)
+        return tuple([result(trace, op, each, source, True) for each in node.outputs])
+    return result(trace, op, node, source)
 
 
 def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
     """Follow or make the edge of this call."""
+    trace.at()
     numbers: list[Any] = []
     scalars = op.runtime_scalars
     recording = state.grad_enabled and not isinstance(op.gradient, NoGradient)
@@ -44,10 +59,10 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
             for argument, value in zip(op.schema.arguments, args, strict=True)
         ]
     )
-    key = (op, frozen, state.grad_enabled)
-    parent = trace.node
-    node = trace.step(key, lambda: _make(trace, parent, op, frozen, args))
+    key = (op, frozen)
+    node = trace.step(key, lambda: _make(trace, op, frozen, args, len(numbers)))
     trace.scalars += numbers
+    trace.counted_here()
     return node
 
 
@@ -56,19 +71,27 @@ def _freeze(trace: Trace, value: Any, recording: bool, numbers: list[Any] | None
         return trace.node_of(value, recording)
     if isinstance(value, (list, tuple)):
         return tuple([_freeze(trace, each, recording, None) for each in value])
-    if numbers is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
-        numbers.append(value)
-        return Slot(type(value))
-    if isinstance(value, (bool, int, float, complex)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if numbers is not None:
+            numbers.append(value)
+            return Slot(plain_kind(value))
+        return Constant(plain_number(value))
+    if isinstance(value, (bool, complex)):
         return Constant(value)
     return value
 
 
 def _make(
-    trace: Trace, parent: TraceNode, op: OpDef, frozen: tuple[Any, ...], args: tuple[Any, ...]
+    trace: Trace, op: OpDef, frozen: tuple[Any, ...], args: tuple[Any, ...], slots: int
 ) -> TraceNode:
+    parent = trace.at()
+    count("IrNodeCreated")
     node = TraceNode(trace, parent, op, frozen)
-    node.scalar_start = len(trace.scalars)
+    first = len(trace.scalars)
+    node.scalars = tuple(range(first, first + slots))
+    node.inference = birth.inference
+    node.recording = state.grad_enabled
+    node.where = user_line()
     specs = infer(op, args)
     wants = (
         state.grad_enabled
@@ -78,39 +101,82 @@ def _make(
     if isinstance(specs, TensorSpec):
         node.spec = specs
         node.requires_grad = wants and specs.dtype.is_inexact
+        node.nbytes += _bytes_of(op, specs)
         return node
     outputs = []
     for index, spec in enumerate(specs):
         output = TraceNode(trace, parent, OUTPUT, (node, index))
         output.depth = node.depth
         output.spec = spec
-        output.requires_grad = wants and spec.dtype.is_inexact
+        output.inference, output.recording = node.inference, node.recording
+        output.requires_grad = (
+            wants and spec is not None and spec.dtype.is_inexact and index not in op.constants
+        )
+        node.nbytes += _bytes_of(op, spec)
         outputs.append(output)
     node.outputs = tuple(outputs)
     return node
 
 
-def _result(trace: Trace, op: OpDef, node: TraceNode, source: Any) -> Any:
+def _bytes_of(op: OpDef, spec: TensorSpec | None) -> int:
+    return 0 if op.view or spec is None else spec.numel * spec.dtype.itemsize
+
+
+def user_line() -> str:
+    """The line outside the framework that is being executed."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def result(trace: Trace, op: OpDef, node: TraceNode, source: Any, several: bool = False) -> Any:
+    """The tensor that a call returns for `node`."""
+    if node.spec is None:
+        return None
     tensor = trace.wrap(node)
-    if op.view:
-        tensor._storage = source._storage
-        tensor._versions = source._versions
-        tensor._spec = node.spec
-        if not isinstance(op.gradient, NoGradient):
-            tensor._history = history_of_node(node)
-            mark_view(tensor, source)
-            if not node.requires_grad and requires_grad(tensor):
-                tensor._node = trace.attach(node, edge_of(tensor))
-        else:
-            tensor._history = None
+    if not op.view:
+        return tensor
+    look_into(tensor, source, node)
+    if isinstance(op.gradient, NoGradient):
+        tensor._history = None
+    elif not node.requires_grad and requires_grad(source):
+        tensor._history = history_of_node(node, trace.segment)
+        mark_view(tensor, source)
+        if several:
+            history_of(tensor).creation = ONE_OF_SEVERAL
+        if requires_grad(tensor):
+            edge = edge_of(tensor)
+            if edge is not None:
+                tensor._node = trace.attach(node, edge)
+    else:
+        tensor._origin = OneOf(source) if several else source
     return tensor
 
 
-def history_of_node(node: TraceNode) -> Any:
-    """The history a pending tensor has because of its node, None for constants."""
+class OneOf:
+    """Stands for the tensor that several views, made by one call, look into."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+
+def look_into(tensor: Any, source: Any, node: TraceNode) -> None:
+    """Make a pending tensor share the memory of `source`."""
+    storage = source._storage
+    storage.users += 1
+    tensor._storage = storage
+    tensor._versions = source._versions
+    tensor._spec = node.spec
+
+
+def history_of_node(node: TraceNode, segment: Segment) -> Any:
+    """The history a tensor has because of its node in `segment`, None for constants."""
     if not node.requires_grad:
         return None
-    edge = node.trace.segment.edge(node)
+    edge = segment.edge(node)
     return None if edge is None else history_from(edge)
 
 

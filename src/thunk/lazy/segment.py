@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from thunk.autograd.edges import leaf_edge
 from thunk.autograd.meta import Edge
 from thunk.autograd.node import next_sequence
 from thunk.autograd.record import OpNode
 from thunk.autograd.saved import overwritten_message
 from thunk.ir.opdef import NoGradient, OpDef
-from thunk.lazy.node import KEEP_HISTORY, OUTPUT, Slot, TraceNode, operands_of
+from thunk.lazy.constant import thaw_constant
+from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
+from thunk.lazy.numbers import traced
 from thunk.types.spec import TensorSpec
+from thunk.types.tensor_base import TensorBase
 
 if TYPE_CHECKING:
     from thunk.lazy.trace import Trace
@@ -30,6 +34,7 @@ class Segment:
         self.residuals: dict[TraceNode, Any] = {}
         self.externals: list[Any] = []
         self.scalars: list[Any] = []
+        self.released: list[frozenset[TraceNode]] = []  # by backward passes that were replayed
 
     def backward(self, node: TraceNode) -> TraceBackward:
         """The backward step of a recorded operation."""
@@ -37,22 +42,37 @@ class Segment:
         found = self.backward_nodes.get(producer)
         if found is None:
             found = self.backward_nodes[producer] = TraceBackward(self, producer)
+            if any(producer in released for released in self.released):
+                found.release()
         return found
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody asked to see gradients on their way."""
+        return any(each.is_watched for each in self.backward_nodes.values())
 
     def edge(self, node: TraceNode) -> Edge | None:
         """Where the gradient of `node`'s value flows."""
         if not node.requires_grad:
             return None
         if node.external >= 0:
-            externals = self.externals if self.trace is None else self.trace.externals
-            external: Edge | None = externals[node.external]
-            return external
-        index = node.args[1] if node.op == OUTPUT else 0
+            return self._leaving(node.external)
+        index = node.args[1] if node.op is OUTPUT else 0
         return Edge(self.backward(node), index)
+
+    def _leaving(self, index: int) -> Edge | None:
+        """The edge of a gradient that leaves the walk; a leaf's is made when it is needed."""
+        externals = self.externals if self.trace is None else self.trace.externals
+        found = externals[index]
+        if isinstance(found, TensorBase):
+            found = externals[index] = leaf_edge(found)
+        edge: Edge | None = found
+        return edge
 
     def number(self, index: int) -> Any:
         """A runtime scalar of the walk."""
-        return (self.scalars if self.trace is None else self.trace.scalars)[index]
+        value = (self.scalars if self.trace is None else self.trace.scalars)[index]
+        return traced(value, index)
 
     def value(self, reader: TraceBackward, node: TraceNode) -> Any:
         """The tensor that a formula of `reader` reads for `node`."""
@@ -148,50 +168,18 @@ class _SavedArguments(dict[str, Any]):
         if name not in self._places:
             return _specs_in(node.args[self._places[name.removesuffix("_spec")]])
         position = self._places[name]
-        skipped = _slots_in(node.args[:position])
-        return self._thaw(node.args[position], node.scalar_start + skipped)
-
-    def _thaw(self, value: Any, scalar: int) -> Any:
-        segment = self._reader.segment
-        if isinstance(value, TraceNode):
-            return segment.value(self._reader, value)
+        value = node.args[position]
         if isinstance(value, Slot):
-            return segment.number(scalar)
+            skipped = sum(isinstance(each, Slot) for each in node.args[:position])
+            return self._reader.segment.number(node.scalars[skipped])
+        return self._thaw(value)
+
+    def _thaw(self, value: Any) -> Any:
+        if isinstance(value, TraceNode):
+            return self._reader.segment.value(self._reader, value)
         if type(value) is tuple and operands_of(value):
-            return [self._thaw(each, scalar) for each in value]
+            return [self._thaw(each) for each in value]
         return thaw_constant(value)
-
-
-def thaw_constant(value: Any) -> Any:
-    """A frozen argument that holds no node, as the operator takes it."""
-    if type(value) is Constant:
-        return value.value
-    if type(value) is tuple:
-        return tuple([thaw_constant(each) for each in value])
-    return value
-
-
-class Constant:
-    """A number that is part of the key, told apart by type and bits."""
-
-    __slots__ = ("_key", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self._key = (type(value), repr(value))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and other._key == self._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-def _slots_in(args: Any) -> int:
-    return sum(isinstance(value, Slot) for value in args)
 
 
 def _specs_of(node: TraceNode) -> list[TensorSpec]:
@@ -228,7 +216,3 @@ def reads_of(node: TraceNode) -> list[TraceNode]:
             elif name.startswith("result") and not name.startswith("result_spec"):
                 found.append(outputs[int(name[6:] or 0)])
     return found
-
-
-__all__ = ["KEEP_HISTORY", "Constant", "NoGradient", "Segment", "TraceBackward", "reads_of",
-           "thaw_constant"]  # fmt: skip

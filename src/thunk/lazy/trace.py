@@ -1,6 +1,7 @@
 """Enters: tensors and operations of one thread. Leaves: the thread's walk along its trie.
 
-Invariant: the lengths of `results`, `leaves`, `scalars` and `externals` follow from `node` alone.
+Invariant: the lengths of `results`, `leaves`, `scalars` and `externals` are the counts that `node`
+states; `repair` restores this after an exception in the middle of a step.
 """
 
 from __future__ import annotations
@@ -11,41 +12,129 @@ from typing import Any
 
 from thunk.autograd.edges import edge_of
 from thunk.autograd.meta import requires_grad
-from thunk.lazy.node import ATTACH, LEAF, ROOT, LeafFact, TraceNode
+from thunk.dispatch.state import state
+from thunk.lazy.modes import mode_token
+from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, LeafFact, TraceNode, leaf_fact
 from thunk.lazy.segment import Segment
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
 from thunk.types.spec import TensorSpec, make_spec
-from thunk.types.tensor_base import TensorBase
+from thunk.types.tensor_base import InferenceCounter, TensorBase
+
+_bare = object.__new__
+_raw_storage: Any = TensorBase.__dict__["_storage"]
+_raw_history: Any = TensorBase.__dict__["_history"]
+
+
+class Detour:
+    """Where a walk stands while its modes are not known: nothing was ever recorded here."""
+
+    __slots__ = ("children",)
+
+    def __init__(self) -> None:
+        self.children: dict[Any, TraceNode] = {}
 
 
 class Trace:
     """One thread's position, and what it met on the way since the last cut."""
 
     def __init__(self) -> None:
-        self.root = TraceNode(self, None, ROOT, ())
+        self.detour: Any = Detour()
+        self.generation = 0
         self.cutting = False
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the trie; what is pending must have been cut."""
+        self.root = TraceNode(self, None, ROOT, ())
         self.reset()
 
     def reset(self) -> None:
         """Start a new walk at the root; the trie stays."""
-        self.node = self.root
+        self.generation += 1
+        self.position = self.root
+        self.mode: Any = None
+        self.node: Any = self.detour
         self.results: list[Any] = []
         self.leaves: list[Any] = []
         self.scalars: list[Any] = []
         self.externals: list[Any] = []
-        self.storages: list[Storage] = []
+        self.storages: list[Storage] = []  # with newer contents than their memory
+        self.known: list[Storage] = []  # whose contents are a leaf here
         self.registered: list[Any] = []
+        self.writes: list[tuple[Any, bool]] = []  # targets, and whether a replay can write them
         self.overwritten: dict[TraceNode, int] = {}
+        self.irregular = False  # whether something happened that the path does not tell
         self.segment = Segment(self)
+
+    # Where the walk stands
+
+    def leave_known_modes(self) -> None:
+        """The modes changed: the next step finds out what they are now."""
+        if self.node is not self.detour:
+            self.position = self.node
+            self.node = self.detour
+
+    def at(self) -> TraceNode:
+        """The node where the walk stands, its modes known."""
+        if self.node is not self.detour:
+            node: TraceNode = self.node
+            return node
+        token = mode_token()
+        node = self.position
+        if token != self.mode:
+            key = (MARK, token)
+            found = node.children.get(key)
+            if found is None:
+                found = node.children[key] = self._counted(TraceNode(self, node, MARK, ()))
+            self.mode = token
+            node = self.position = found
+        self.node = node
+        return node
+
+    @property
+    def end(self) -> TraceNode:
+        """The last node of the walk, whatever the modes are now."""
+        node: TraceNode = self.position if self.node is self.detour else self.node
+        return node
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.results or self.leaves or self.storages)
 
     def step(self, key: Any, make: Callable[[], TraceNode]) -> TraceNode:
         """Follow the edge `key`, making its node on the first visit."""
-        node = self.node.children.get(key)
+        position = self.at()
+        node = position.children.get(key)
         if node is None:
-            node = self.node.children[key] = make()
+            node = make()
+            position.children[key] = node
         self.node = node
         return node
+
+    def _counted(self, node: TraceNode) -> TraceNode:
+        node.counts = (
+            len(self.results), len(self.leaves), len(self.scalars), len(self.externals)
+        )
+        return node
+
+    def counted_here(self) -> None:
+        """State how long the lists are where the walk stands."""
+        self._counted(self.at())
+
+    def mark(self, key: Any, args: tuple[Any, ...] = ()) -> TraceNode:
+        """A node without a value, for something that happened."""
+        position = self.at()
+        node = self.step((MARK, key), lambda: TraceNode(self, position, MARK, args))
+        return self._counted(node)
+
+    def repair(self) -> None:
+        """Drop what an interrupted step appended."""
+        results, leaves, scalars, externals = self.end.counts
+        del self.results[results:], self.leaves[leaves:]
+        del self.scalars[scalars:], self.externals[externals:]
+
+    # Operands
 
     def node_of(self, tensor: Any, with_history: bool = True) -> TraceNode:
         """The node that holds the present value of `tensor`."""
@@ -57,11 +146,45 @@ class Trace:
             return self._register(tensor, with_history)
         return node
 
+    def register(self, tensor: Any) -> TraceNode | None:
+        """The node of a tensor that has none; None if it cannot be recorded."""
+        storage: Storage = tensor._storage
+        history = tensor._history
+        if storage.node is None and storage.home is tensor._spec and not storage.foreign:
+            fact = None
+            if history is None:
+                fact = storage.plain
+            elif history.grad_fn is None and history.base is None:
+                fact = storage.tracked if history.requires_grad else storage.plain
+            if fact is not None:
+                child = self.node.children.get(fact)
+                if child is not None:
+                    return self._enter_leaf(tensor, storage, child, fact.differentiable)
+        if storage.trace is None and storage._data is None or not state.records:
+            return None
+        return self._register(tensor, True)
+
+    def _enter_leaf(
+        self, tensor: Any, storage: Storage, child: TraceNode, differentiable: bool
+    ) -> TraceNode:
+        try:
+            self.leaves.append(storage._data)
+            if differentiable:
+                self.externals.append(tensor)
+            self.registered.append(tensor)
+            storage.node = tensor._node = child
+            storage.users = 1
+            self.node = child
+        except BaseException:
+            self.repair()
+            raise
+        return child
+
     def flag_changed(self, tensor: Any) -> None:
         """`requires_grad` of a tensor of this walk was switched."""
         node: TraceNode = tensor._node
         if requires_grad(tensor):
-            changed = self.attach(node, _external(tensor))
+            changed = self.attach(node, edge_of(tensor))
         else:
             changed = self._cut_off(node)
         tensor._node = changed
@@ -79,6 +202,8 @@ class Trace:
         node: TraceNode | None = storage.node
         spec: TensorSpec = tensor._spec
         if node is None or node.trace is not self:
+            if node is not None:
+                node.trace.materialise()
             node = self._leaf(tensor, storage, spec)
         if spec != storage.home:
             node = self._window(node, spec)
@@ -87,18 +212,19 @@ class Trace:
         node = self._with_own_history(tensor, node, spec != storage.home)
         tensor._node = node
         self.registered.append(tensor)
+        storage.users += 1
         return node
 
     def _leaf(self, tensor: Any, storage: Storage, spec: TensorSpec) -> TraceNode:
         if storage.home is None:
-            storage.home = _home_of(storage, spec)
+            _settle(storage, spec, isinstance(tensor._versions, InferenceCounter))
         owner = _owner(tensor, storage)
         differentiable = owner is not None and requires_grad(owner)
-        fact = LeafFact(storage.home, differentiable, differentiable)
-        parent = self.node
+        fact: LeafFact = storage.tracked if differentiable else storage.plain
+        parent = self.at()
 
         def make() -> TraceNode:
-            node = TraceNode(self, parent, LEAF, (fact,))
+            node = TraceNode(self, parent, LEAF, ())
             node.spec = fact.spec
             node.leaf = len(self.leaves)
             node.requires_grad = differentiable
@@ -109,8 +235,10 @@ class Trace:
         self.leaves.append(storage.snapshot())
         if differentiable:
             self.externals.append(_external(owner))
+        self._counted(node)
         storage.node = node
-        self.storages.append(storage)
+        storage.users = 0
+        self.known.append(storage)
         return node
 
     def _window(self, node: TraceNode, spec: TensorSpec) -> TraceNode:
@@ -126,7 +254,7 @@ class Trace:
             return node
         if not wants:
             return self._cut_off(node)
-        return self.attach(node, _external(tensor))
+        return self.attach(node, edge_of(tensor))
 
     def _cut_off(self, node: TraceNode) -> TraceNode:
         found: TraceNode = t.detach(self.wrap(node))._node
@@ -134,7 +262,7 @@ class Trace:
 
     def attach(self, node: TraceNode, external: Any) -> TraceNode:
         """The value of `node` with a gradient that leaves the trace for `external`."""
-        parent = self.node
+        parent = self.at()
 
         def make() -> TraceNode:
             made = TraceNode(self, parent, ATTACH, (node,))
@@ -145,14 +273,34 @@ class Trace:
 
         made = self.step((ATTACH, node), make)
         self.externals.append(external)
-        return made
+        return self._counted(made)
+
+    def same_leaf(self, value: TraceNode, before: TraceNode) -> TraceNode:
+        """New contents of a leaf: gradients leave the trace where they did before."""
+        position = self.at()
+
+        def make() -> TraceNode:
+            made = TraceNode(self, position, ATTACH, (value,))
+            made.spec = value.spec
+            made.requires_grad = True
+            made.external = before.external
+            return made
+
+        return self._counted(self.step((ATTACH, value, before), make))
+
+    # Results
 
     def wrap(self, node: TraceNode) -> Any:
         """A pending tensor for `node`."""
-        tensor: Any = object.__new__(pending_class[0])
+        tensor: Any = _bare(pending_class[0])
         tensor._node = node
         self.results.append(tensor)
+        self.counted_here()
         return tensor
+
+    def miss(self, entry: Any, args: Any, kwargs: Any, key: Any, numbers: Any) -> Any:
+        """A call that was not made here before."""
+        return on_miss[0](self, entry, args, kwargs, key, numbers)
 
     def materialise(self) -> None:
         """Run what was recorded; afterwards nothing of this walk is pending."""
@@ -161,8 +309,17 @@ class Trace:
 
 def has_storage(tensor: Any) -> bool:
     """Whether a storage was made for the tensor; a plain pending result has none."""
+    return _is_set(_raw_storage, tensor)
+
+
+def has_history(tensor: Any) -> bool:
+    """Whether the tensor's history was made; a plain pending result has one on demand."""
+    return _is_set(_raw_history, tensor)
+
+
+def _is_set(slot: Any, tensor: Any) -> bool:
     try:
-        object.__getattribute__(tensor, "_storage")
+        slot.__get__(tensor)
     except AttributeError:
         return False
     return True
@@ -170,6 +327,7 @@ def has_storage(tensor: Any) -> bool:
 
 pending_class: list[Any] = [TensorBase]
 cutter: list[Callable[[Trace], None]] = []
+on_miss: list[Callable[..., Any]] = []
 
 
 def _owner(tensor: Any, storage: Storage) -> Any:
@@ -181,8 +339,16 @@ def _owner(tensor: Any, storage: Storage) -> Any:
 
 
 def _external(tensor: Any) -> Any:
-    """The edge a gradient takes once it leaves the trace; a later switch does not change it."""
-    return edge_of(tensor)
+    """What a gradient leaves the trace for: a leaf, or the edge that a result has now."""
+    history = tensor._history
+    is_result = history.grad_fn is not None or history.base is not None
+    return edge_of(tensor) if is_result else tensor
+
+
+def _settle(storage: Storage, spec: TensorSpec, inference: bool) -> None:
+    storage.home = _home_of(storage, spec)
+    storage.plain = leaf_fact(storage.home, False, inference)
+    storage.tracked = leaf_fact(storage.home, True, inference)
 
 
 def _home_of(storage: Storage, spec: TensorSpec) -> TensorSpec:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from thunk.autograd import api
+from thunk.dispatch.hot import fast_kinds
 from thunk.dispatch.state import no_grad_recording
 from thunk.ops.registry import t
 from thunk.runtime.tensors import empty_tensor, new_tensor
@@ -69,6 +70,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 values = self.data.clone()
             copied = memo[id(self)] = type(self)(values, self.requires_grad)
         return copied
+
+
+fast_kinds.add(Parameter)
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):

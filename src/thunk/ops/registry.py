@@ -6,11 +6,12 @@ declaration, which is the order in which a call tries them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from thunk.dispatch.call import call
-from thunk.ir.binding import Overloads, Style
+from thunk.dispatch.hot import Entry
+from thunk.ir.binding import Overloads, Style, binder_of
 from thunk.ir.opdef import OpDef
 from thunk.ir.returns import named_result
 from thunk.types.tensor_base import is_tensor
@@ -19,12 +20,12 @@ from thunk.types.tensor_base import is_tensor
 class Packet:
     """All overloads of one name; calling it picks the overload that fits.
 
-    Formulas call it directly and may use every overload; users call `function` and `method`, which
-    know only the overloads declared for them.
+    Formulas call `inside`, which knows every overload; users call `function` and `method`, which
+    know those declared for them.
     """
 
     __slots__ = (
-        "__dict__", "_as_function", "_as_method", "_inside", "name", "namespace", "overloads",
+        "__dict__", "_overloads", "function", "inside", "method", "name", "namespace", "overloads",
         "variadic",
     )  # fmt: skip
 
@@ -33,38 +34,45 @@ class Packet:
         self.name = name
         self.overloads: list[OpDef] = []
         self.variadic = False
-        self.changed()
+        self._overloads: dict[str, Overloads] = {}
+        self.inside = self._entry("")
+        self.function = self._entry("function")
+        self.method = self._entry("method", Style.METHOD)
+
+    def _entry(self, variant: str, style: Style = Style.FUNCTION) -> Entry:
+        def resolve(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if self.variadic and args and style is Style.FUNCTION:
+                args = self._gathered(args)
+            return self._candidates(variant).resolve(args, kwargs, style)
+
+        def slow(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            op, bound = resolve(args, kwargs)
+            return named_result(op.schema, call(op, bound))
+
+        def numbers() -> frozenset[int | str]:
+            return number_places(self._candidates(variant).candidates, style)
+
+        return Entry(self.name, slow, numbers, resolve)
 
     def changed(self) -> None:
         """Forget what was derived from the overloads; the next call derives it again."""
-        self._inside: Overloads | None = None
-        self._as_function: Overloads | None = None
-        self._as_method: Overloads | None = None
+        self._overloads = {}
+        for entry in (self.inside, self.function, self.method):
+            entry.forget()
 
-    def _ready(self, variant: str) -> Overloads:
-        ops = [op for op in self.overloads if variant in op.variants]
-        return Overloads(self.name, ops or self.overloads)
+    def _candidates(self, variant: str) -> Overloads:
+        found = self._overloads.get(variant)
+        if found is None:
+            if variant:
+                ops = [op for op in self.overloads if variant in op.variants] or self.overloads
+            else:
+                # What users cannot call is tried last, so that a call means what users mean.
+                ops = sorted(self.overloads, key=lambda op: "function" not in op.variants)
+            found = self._overloads[variant] = Overloads(self.name, ops)
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.variadic and args:
-            args = self._gathered(args)
-        overloads = self._inside
-        if overloads is None:
-            # What users cannot call is tried last, so that a call means what it means to users.
-            ops = sorted(self.overloads, key=lambda op: "function" not in op.variants)
-            overloads = self._inside = Overloads(self.name, ops)
-        op, bound = overloads.resolve(args, kwargs)
-        return named_result(op.schema, call(op, bound))
-
-    def function(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call `thunk.name(*args, **kwargs)`."""
-        if self.variadic and args:
-            args = self._gathered(args)
-        overloads = self._as_function
-        if overloads is None:
-            overloads = self._as_function = self._ready("function")
-        op, bound = overloads.resolve(args, kwargs)
-        return named_result(op.schema, call(op, bound))
+        return self.inside.call(*args, **kwargs)
 
     def _gathered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Tensors in a row made the one list that the operator takes, after what is none."""
@@ -80,14 +88,6 @@ class Packet:
         single = len(row) == 1 and any(each.base == "Tensor" and not each.is_list for each in kinds)
         return args if single else (*args[:start], row)
 
-    def method(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call `args[0].name(*args[1:], **kwargs)`."""
-        overloads = self._as_method
-        if overloads is None:
-            overloads = self._as_method = self._ready("method")
-        op, bound = overloads.resolve(args, kwargs, Style.METHOD)
-        return named_result(op.schema, call(op, bound))
-
     def overload(self, name: str) -> OpDef:
         """The overload called `name` ("default" for the unnamed one)."""
         wanted = "" if name == "default" else name
@@ -101,6 +101,25 @@ class Packet:
 
     def __repr__(self) -> str:
         return f"<operator {self.namespace}::{self.name}>"
+
+
+_NUMERIC = frozenset({"Scalar", "float", "int", "SymInt"})
+
+
+def number_places(ops: Sequence[OpDef], style: Style) -> frozenset[int | str]:
+    """Where numbers are inputs of a compiled step in every overload that takes one there."""
+    runtime: set[int | str] = set()
+    static: set[int | str] = set()
+    for op in ops:
+        form = binder_of(op.schema, op.numbers).form(style)
+        composite = (op.functional or op).is_composite
+        for place, (index, parameter) in enumerate(zip(form.order, form.parameters, strict=True)):
+            argument = op.schema.arguments[index]
+            if argument.type.base not in _NUMERIC and argument.name not in op.numbers:
+                continue
+            is_runtime = argument.name in op.runtime_scalars and not composite
+            (runtime if is_runtime else static).update((place, parameter.name))
+    return frozenset(runtime - static)
 
 
 _packets: dict[tuple[str, str], Packet] = {}
@@ -157,12 +176,12 @@ def find_packet(name: str, namespace: str = "aten") -> Packet | None:
 class _Names:
     """Attribute access to packets: `t.add(a, b)`. Gradients and decompositions call ops with it."""
 
-    def __getattr__(self, name: str) -> Packet:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         found = _packets.get(("aten", name))
         if found is None:
             raise AttributeError(f"expected a declared operator, got {name!r}")
-        setattr(self, name, found)
-        return found
+        setattr(self, name, found.inside.call)
+        return found.inside.call
 
 
 t: Any = _Names()

@@ -20,10 +20,15 @@ class Storage:
 
     While a lazy trace holds newer contents than the memory, `trace` is that trace: whoever asks for
     `data` has it computed first. `node` and `home` say which value of the trace is the contents and
-    in which geometry; `foreign` marks memory that others can write to or read behind our back.
+    in which geometry; `plain` and `tracked` are what a trace needs to know of a leaf over it, without
+    and with gradients; `users` counts tensors of the trace that look into it. `foreign` marks memory
+    that others can write to or read behind our back.
     """
 
-    __slots__ = ("__weakref__", "_data", "foreign", "home", "node", "resizable", "trace")
+    __slots__ = (
+        "__weakref__", "_data", "foreign", "home", "node", "plain", "resizable", "trace", "tracked",
+        "users",
+    )  # fmt: skip
 
     def __init__(self, data: Bytes | None, resizable: bool = True, foreign: bool = False) -> None:
         self._data = data
@@ -32,6 +37,9 @@ class Storage:
         self.trace: Any = None
         self.node: Any = None
         self.home: TensorSpec | None = None
+        self.plain: Any = None
+        self.tracked: Any = None
+        self.users = 0
 
     @property
     def data(self) -> Bytes | None:
@@ -70,6 +78,7 @@ class Storage:
         """The trace that knew this storage was cut."""
         self.trace = None
         self.node = None
+        self.users = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = self.data

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from thunk.base.notice import meaning_changed
 from thunk.runtime.storage import Storage, adopt, array_of, storage_for
 from thunk.types.dtype import from_numpy_dtype
 from thunk.types.spec import TensorSpec
@@ -25,13 +26,22 @@ class _Birth(threading.local):
     def __init__(self) -> None:
         self.inference = False
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        meaning_changed()
+
 
 birth = _Birth()
 
 
 def new_counter() -> VersionCounter:
     """The write counter of a tensor born now."""
-    return InferenceCounter() if birth.inference else VersionCounter()
+    return counter_of_birth(birth.inference)
+
+
+def counter_of_birth(inference: bool) -> VersionCounter:
+    """The write counter of a tensor that was born in inference mode, or not."""
+    return InferenceCounter() if inference else VersionCounter()
 
 
 def announce_tensor_class(cls: type[TensorBase]) -> None:

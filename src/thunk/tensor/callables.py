@@ -7,6 +7,7 @@ on a call can be changed in one place.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from thunk.autograd.api import set_requires_grad
@@ -30,12 +31,17 @@ def function_of(packet: Packet, name: str, home: str) -> Callable[..., Any]:
 
 
 def _function(packet: Packet) -> Callable[..., Any]:
-    call = packet.function
+    return copy_of_function(packet.function.call)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return call(args, kwargs)
 
-    return function
+def copy_of_function(function: Any) -> Callable[..., Any]:
+    """The same code as an object that can have a name of its own."""
+    made = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__,
+        function.__closure__,
+    )  # fmt: skip
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def _is_factory(op: OpDef) -> bool:
@@ -45,10 +51,10 @@ def _is_factory(op: OpDef) -> bool:
 
 def _factory(packet: Packet) -> Callable[..., Any]:
     """A function that makes tensors: it also takes `requires_grad=`, which no schema has."""
-    call = packet.function
+    call = packet.function.call
 
     def factory(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
-        result = call(args, kwargs)
+        result = call(*args, **kwargs)
         if requires_grad:
             set_requires_grad(result, True)
         return result
@@ -65,19 +71,14 @@ def method_of(packet: Packet, name: str) -> Callable[..., Any]:
 
 
 def _method(packet: Packet) -> Callable[..., Any]:
-    call = packet.method
-
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return call(args, kwargs)
-
-    return method
+    return copy_of_function(packet.method.call)
 
 
 def _factory_method(packet: Packet) -> Callable[..., Any]:
-    call = packet.method
+    call = packet.method.call
 
     def method(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
-        result = call(args, kwargs)
+        result = call(*args, **kwargs)
         if requires_grad:
             set_requires_grad(result, True)
         return result
@@ -92,10 +93,10 @@ def property_of(packet: Packet) -> property:
     """The attribute of `Tensor` that calls `packet`."""
 
     def read(self: Any) -> Any:
-        return packet.method((self,), {})
+        return packet.method.call(self)
 
     def write(self: Any, value: Any) -> None:
-        part = packet.method((self,), {})
+        part = packet.method.call(self)
         part.copy_(value) if isinstance(value, TensorBase) else part.fill_(value)
 
     writable = packet.name in _WRITABLE

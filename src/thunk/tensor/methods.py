@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from thunk.dispatch.hot import Entry, Slow
 from thunk.ir.opdef import OpDef
 from thunk.ops.declare import subscribe
 from thunk.ops.registry import Packet, find_packet
 from thunk.tensor import indexing
-from thunk.tensor.callables import method_of, property_of
+from thunk.tensor.callables import copy_of_function, method_of, property_of
 from thunk.tensor.operators import Operators
 from thunk.tensor.tensor import Tensor
 from thunk.types.tensor_base import TensorBase
@@ -57,16 +58,27 @@ def _packet(name: str) -> Packet:
 def _binary(name: str) -> Callable[[Any, Any], Any]:
     numbers = name != "matmul"
 
-    def operator(self: Any, other: Any) -> Any:
+    def slow(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self, other = args
         if not (_is_operand(other) if numbers else isinstance(other, TensorBase)):
             return NotImplemented
-        return _packet(name).method((self, other), _NO_KEYWORDS)
+        return _packet(name).method.slow((self, other), _NO_KEYWORDS)
 
-    return operator
+    return _operator(name, slow)
+
+
+def _operator(name: str, slow: Slow) -> Callable[..., Any]:
+    """A Python operator that does what the method `name` does."""
+    entry = Entry(
+        name, slow, lambda: _packet(name).method.places(),
+        lambda args, kwargs: _packet(name).method.resolve(args, kwargs),
+    )  # fmt: skip
+    return copy_of_function(entry.call)
 
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
-    def operator(self: Any, other: Any) -> Any:
+    def slow(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self, other = args
         if not isinstance(self, TensorBase):
             # Called by name: PyTorch's own subtraction gives up, what it wrote in C refuses.
             if name == "sub":
@@ -77,25 +89,32 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
                 )
         if not _is_operand(other):
             return NotImplemented
-        return _packet(name).function((other, self), _NO_KEYWORDS)
+        return _packet(name).function.slow((other, self), _NO_KEYWORDS)
 
-    return operator
+    def numbers() -> frozenset[int | str]:
+        return frozenset({1} if 0 in _packet(name).function.places() else ())
+
+    entry = Entry(
+        name, slow, numbers, lambda args, kwargs: _packet(name).function.resolve(args[::-1], kwargs)
+    )
+    return copy_of_function(entry.call)
 
 
 def _inplace(name: str) -> Callable[[Any, Any], Any]:
-    def operator(self: Any, other: Any) -> Any:
+    def slow(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self, other = args
         if not _is_operand(other):
             return NotImplemented
-        return _packet(name).method((self, other), _NO_KEYWORDS)
+        return _packet(name).method.slow((self, other), _NO_KEYWORDS)
 
-    return operator
+    return _operator(name, slow)
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
-    def operator(self: Any) -> Any:
-        return _packet(name).method((self,), _NO_KEYWORDS)
+    def slow(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return _packet(name).method.slow(args, kwargs)
 
-    return operator
+    return _operator(name, slow)
 
 
 BINARY = {
@@ -111,8 +130,14 @@ COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge
 UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"}
 
 
+def _item(function: Callable[..., Any]) -> Callable[..., Any]:
+    entry = Entry(function.__name__, lambda args, kwargs: function(*args, **kwargs))
+    return copy_of_function(entry.call)
+
+
 _ITEMS = {
-    "getitem": indexing.get_item, "setitem": indexing.set_item, "delitem": indexing.delete_item,
+    "getitem": _item(indexing.get_item), "setitem": _item(indexing.set_item),
+    "delitem": indexing.delete_item,
 }  # fmt: skip
 
 

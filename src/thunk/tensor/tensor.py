@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.dispatch.hot import fast_kinds, result_kind
+from thunk.lazy.calls import result_class
 from thunk.lazy.pending import FIELDS, fill
 from thunk.lazy.trace import pending_class
 from thunk.runtime.tensors import announce_tensor_class
@@ -55,3 +57,6 @@ class Tensor(Facts, Tracked, Exchange, Copies, Stored, Legacy, Operators):
 
 announce_tensor_class(Tensor)
 pending_class[:] = [Tensor]
+result_class[:] = [Tensor]
+result_kind[:] = [Tensor]
+fast_kinds.add(Tensor)

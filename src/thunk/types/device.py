@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import threading
 
+from thunk.base.notice import meaning_changed
+
 DEVICE_TYPES = ("cpu", "lazy", "meta", "xla", "cuda", "mps", "xpu", "privateuseone")
 
 
@@ -107,3 +109,4 @@ def get_default_device() -> device:
 def set_default_device(where: device | str | int | None) -> None:
     """Change the device of new tensors; None is the CPU again."""
     _defaults.current = CPU if where is None else device(where)
+    meaning_changed()

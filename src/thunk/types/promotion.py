@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from thunk.base.notice import meaning_changed
 from thunk.types import dtype as d
 from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec
@@ -30,6 +31,7 @@ def set_default_dtype(element: dtype) -> None:
     if not element.is_floating_point:
         raise TypeError(f"set_default_dtype: expected a floating point dtype, got {element}")
     _default_dtype = element
+    meaning_changed()
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:

@@ -30,13 +30,16 @@ class InferenceCounter(VersionCounter):
 class TensorBase:
     """A window (`_spec`) into a storage, its write counter and, if it has any, its history."""
 
-    __slots__ = ("_history", "_node", "_spec", "_storage", "_versions")
+    __slots__ = ("_history", "_node", "_origin", "_spec", "_storage", "_versions")
 
     _spec: TensorSpec
     _storage: Any  # runtime.storage.Storage; `types` lies below it
     _versions: VersionCounter
     _history: Any  # autograd.meta.History | None
     _node: Any  # lazy.node.TraceNode while the value is not computed, else None
+    # What a history that was not asked for yet is derived from: of a pending view the tensor it
+    # looks into, of a result of a finished walk its segment and node. Absent otherwise.
+    _origin: Any
 
 
 def is_tensor(value: object) -> bool:

@@ -6,6 +6,7 @@ are those of PyTorch's CPU generator, so a state moves between the two libraries
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from typing import Any
@@ -94,6 +95,9 @@ class Generator:
         self._seeder = np.random.RandomState(self._twister)
         self._seed = DEFAULT_SEED
         self._next_when_exhausted = 0
+        # The stream of operators whose numbers come of a counter: they do not draw from the state.
+        self._epoch = DEFAULT_SEED
+        self._counted = 0
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -101,6 +105,7 @@ class Generator:
         checked = checked_seed(seed)
         with self.lock:
             self._seed = checked
+            self._epoch, self._counted = checked, 0
             self._seeder.seed(checked & 0xFFFFFFFF)
             self._next_when_exhausted = 0
             self.next_double_sample = None
@@ -116,6 +121,17 @@ class Generator:
     def initial_seed(self) -> int:
         """The seed of the current stream, in 0..2**64-1."""
         return self._seed
+
+    def count(self) -> tuple[int, int]:
+        """Seed and number of one more operator that counts instead of drawing."""
+        with self.lock:
+            self._counted += 1
+            return self._epoch, self._counted - 1
+
+    def _begin_count(self, state: UInt8Array) -> None:
+        """From equal states on, operators that count get equal numbers."""
+        digest = hashlib.blake2b(state.tobytes(), digest_size=8).digest()
+        self._epoch, self._counted = int.from_bytes(digest, "little"), 0
 
     def get_offset(self) -> int:
         """Only counter-based generators have an offset."""
@@ -136,6 +152,8 @@ class Generator:
         record = np.zeros(1, dtype=_STATE)
         state = record[0]
         with self.lock:
+            if self._counted:
+                self.draw64(1)  # the state has to tell that operators counted since
             engine = self._twister.state["state"]
             position = int(engine["pos"])
             exhausted = position == _WORDS
@@ -150,6 +168,7 @@ class Generator:
             if self._next_float_sample is not None:
                 state["float_is_valid"] = 1
                 state["float_sample"] = self._next_float_sample
+            self._begin_count(record.view(np.uint8))
         return record.view(np.uint8)
 
     def set_state(self, new_state: UInt8Array) -> Generator:
@@ -170,6 +189,7 @@ class Generator:
             self.next_double_sample = float(state["normal_y"]) if cached else None
             cached = bool(state["float_is_valid"])
             self._next_float_sample = float(state["float_sample"]) if cached else None
+            self._begin_count(np.asarray(new_state))
         return self
 
     def clone_state(self) -> Generator:

@@ -1,0 +1,43 @@
+"""Enters: the arguments of a call. Leaves: its tensors, and where each stands among them.
+
+Invariant: a place found in one call finds the same argument in every call of the same form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thunk.types.tensor_base import TensorBase
+
+Place = tuple[Any, ...]
+
+
+class Places(dict[Any, Place]):
+    """Tensors by identity."""
+
+
+def places_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[Any, Place]:
+    """The first place of every tensor among the arguments."""
+    found: dict[Any, Place] = {}
+    for index, value in enumerate(args):
+        _collect(value, (index,), found)
+    for name, value in kwargs.items():
+        _collect(value, (name,), found)
+    return found
+
+
+def _collect(value: Any, place: Place, found: dict[Any, Place]) -> None:
+    if isinstance(value, TensorBase):
+        found.setdefault(value, place)
+    elif isinstance(value, (tuple, list)):
+        for index, each in enumerate(value):
+            _collect(each, (*place, index), found)
+
+
+def argument_at(place: Place, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The argument at `place`."""
+    first = place[0]
+    value = args[first] if type(first) is int else kwargs[first]
+    for index in place[1:]:
+        value = value[index]
+    return value

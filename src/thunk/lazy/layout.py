@@ -1,0 +1,125 @@
+"""Enters: a walk at its end. Leaves: which values a cut must compute, and where each one goes.
+
+Invariant: a layout names things by their place in the walk's lists, so it serves every walk that
+ends at the same node with the same results alive.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+from thunk.lazy.node import LEAF, TraceNode, operands_of
+from thunk.lazy.segment import reads_of
+from thunk.lazy.trace import Trace, has_storage
+from thunk.runtime.storage import Storage
+
+
+def _references_of_a_dead_result() -> int:
+    """What `getrefcount` says of an object that only one list and the loop hold."""
+    probe = [object()]
+    for each in probe:
+        return sys.getrefcount(each)
+    raise AssertionError("unreachable")
+
+
+_DEAD = _references_of_a_dead_result()
+
+
+class Residual(NamedTuple):
+    """A value that a later backward pass reads: of an owner that holds it, or an output."""
+
+    node: TraceNode
+    owner: tuple[str, int] | None  # which list of the walk, and where
+    output: int
+
+
+class Layout(NamedTuple):
+    """What is wanted at a cut."""
+
+    plain: tuple[tuple[int, TraceNode], ...]  # results that live and have no storage yet
+    sharing: tuple[int, ...]  # results that live and look into a storage
+    stored: tuple[tuple[int, TraceNode], ...]  # storages that get new contents
+    residuals: tuple[TraceNode, ...]
+
+    @property
+    def wanted(self) -> tuple[TraceNode, ...]:
+        """Every value that must be computed, in the order of the outputs, owners' first."""
+        nodes = [node for _, node in self.plain] + [node for _, node in self.stored]
+        known = set(nodes)
+        return tuple(nodes + [each for each in self.residuals if each not in known])
+
+
+def layout_of(trace: Trace) -> Layout:
+    """The layout of a walk as it is now."""
+    alive: list[tuple[int, Any]] = []
+    position = 0
+    for each in trace.results:
+        if sys.getrefcount(each) > _DEAD:
+            alive.append((position, each))
+        position += 1
+    plain = [(i, each._node) for i, each in alive
+             if each._node is not None and not has_storage(each)]  # fmt: skip
+    sharing = [i for i, each in alive if has_storage(each)]
+    stored = [
+        (index, storage.node) for index, storage in enumerate(trace.storages)
+        if _is_wanted(storage, trace, alive)
+    ]  # fmt: skip
+    ends = [node for _, node in (*plain, *stored)]
+    ends += [each._node for _, each in alive if each._node is not None]
+    residuals = residual_nodes(trace, ends)
+    return Layout(tuple(plain), tuple(sharing), tuple(stored), tuple(residuals))
+
+
+def _is_wanted(storage: Storage, trace: Trace, alive: list[tuple[int, Any]]) -> bool:
+    if storage.trace is not trace:
+        return False
+    if storage.existed:
+        return True
+    tensors = (*[each for _, each in alive], *trace.registered)
+    return any(has_storage(each) and each._storage is storage for each in tensors)
+
+
+def residual_nodes(trace: Trace, ends: list[TraceNode]) -> list[TraceNode]:
+    """Values that a later backward pass from `ends` will read."""
+    segment = trace.segment
+    released = {node for node, back in segment.backward_nodes.items() if back.saved_args is None}
+    for nodes in segment.released:
+        released |= nodes
+    stack = [node.producer for node in ends]
+    stack += [node for node in segment.backward_nodes if node not in released]
+    seen: set[TraceNode] = set()
+    found: dict[TraceNode, None] = {}
+    while stack:
+        node = stack.pop()
+        if node in seen or node.trace is not trace:
+            continue
+        seen.add(node)
+        outputs = node.outputs or (node,)
+        if not any(each.requires_grad for each in outputs) or node.external >= 0:
+            continue
+        if node not in released:
+            found.update(dict.fromkeys(reads_of(node)))
+        stack += [each.producer for each in operands_of(node.args)]
+    return list(found)
+
+
+def owners_of(trace: Trace, layout: Layout) -> dict[TraceNode, tuple[str, int]]:
+    """Which tensor will hold each value after the cut, by its list and place."""
+    found: dict[TraceNode, tuple[str, int]] = {}
+    for index, each in enumerate(trace.registered):
+        if each._node is not None:
+            found[each._node] = ("registered", index)
+    for index in (*[i for i, _ in layout.plain], *layout.sharing):
+        each = trace.results[index]
+        if each._node is not None:
+            found[each._node] = ("results", index)
+    return found
+
+
+def unchanged_leaves(trace: Trace) -> frozenset[TraceNode]:
+    """Leaves whose memory still holds what it held when the walk met it."""
+    return frozenset(
+        each._node for each in trace.registered
+        if each._node is not None and each._node.op is LEAF and each._storage.trace is None
+    )  # fmt: skip

@@ -1,0 +1,185 @@
+"""Enters: a call that was made here before. Leaves: what it left then, from the arguments of now.
+
+Invariant: either everything is done or nothing: what the replay relies on is tested before it
+changes anything, and a call that fails the test goes the slow way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from thunk.dispatch.hot import result_kind
+from thunk.lazy.arguments import argument_at
+from thunk.lazy.chance import next_numbers
+from thunk.lazy.metrics import count
+from thunk.lazy.node import TraceNode
+from thunk.lazy.record import OneOf
+
+if TYPE_CHECKING:
+    from thunk.lazy.trace import Trace
+
+_bare = object.__new__
+
+
+class Kind:
+    """What a part of a result or a number is."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+NEW, VIEW, ONE_OF, SHARED = map(Kind, ("new", "view", "one of several", "shared"))
+ARGUMENT, PLAIN = map(Kind, ("argument", "plain"))
+RAW, SEED, OFFSET = map(Kind, ("raw", "seed", "offset"))
+
+
+class Replay:
+    """How to do a call again.
+
+    `numbers` says where each number of the walk comes from, `writes` which arguments get new nodes,
+    `shape` what the result is made of.
+    """
+
+    __slots__ = ("numbers", "random", "shape", "writes")
+
+    def __init__(
+        self, numbers: list[tuple[Any, Any]], writes: list[tuple[Any, ...]], shape: Any
+    ) -> None:
+        self.numbers = numbers
+        self.random = any(kind is SEED or kind is OFFSET for kind, _ in numbers)
+        self.writes = writes
+        self.shape = shape
+
+    @classmethod
+    def of_one(cls) -> Replay:
+        """The replay of a node that is its own only, plain result."""
+        return _OnePlain([], [], None)
+
+    def run(
+        self, trace: Trace, position: TraceNode, node: TraceNode, args: tuple[Any, ...],
+        kwargs: dict[str, Any], given: Any,
+    ) -> Any:  # fmt: skip
+        """Do the call again at `position`, which leads to `node`."""
+        targets = []
+        for place, new, stored, bumps in self.writes:
+            target = argument_at(place, args, kwargs)
+            if not can_write(trace, target, stored):
+                count("ReplayRefused")
+                return key_of(node).slow(args, kwargs)
+            targets.append((target, new, stored, bumps))
+        made: list[Any] = []
+        result = _make(self.shape, args, kwargs, made)
+        numbers = self._numbers(given) if self.numbers else None
+        try:
+            if trace.node is not position:
+                return key_of(node).slow(args, kwargs)
+            if numbers is not None:
+                trace.scalars += numbers
+            for target, new, stored, bumps in targets:
+                write(trace, target, new, stored, bumps)
+            trace.results += made
+            trace.node = node
+        except BaseException:
+            trace.repair()
+            raise
+        return result
+
+    def _numbers(self, given: Any) -> list[Any]:
+        found: list[Any] = []
+        for kind, value in self.numbers:
+            if kind is RAW:
+                found.append(given[value])
+            elif kind is PLAIN:
+                found.append(value)
+            elif kind is SEED:
+                found += next_numbers()
+        return found
+
+
+class _OnePlain(Replay):
+    __slots__ = ()
+
+    def run(
+        self, trace: Trace, position: TraceNode, node: TraceNode, args: tuple[Any, ...],
+        kwargs: dict[str, Any], given: Any,
+    ) -> Any:  # fmt: skip
+        made = _bare(result_kind[0])
+        made._node = node
+        try:
+            trace.scalars += given
+            trace.results.append(made)
+            trace.node = node
+        except BaseException:
+            trace.repair()
+            raise
+        return made
+
+
+def key_of(node: TraceNode) -> Any:
+    """The entry whose call leads to a marked node."""
+    return node.args[0]
+
+
+def can_write(trace: Trace, target: Any, stored: bool) -> bool:
+    """Whether `target` is as plain as it was when the write was remembered."""
+    if not stored:
+        return target._node is not None and not trace.irregular
+    storage = target._storage
+    return (
+        storage.home is target._spec and storage.users == 1 and not storage.foreign
+        and not trace.irregular
+    )  # fmt: skip
+
+
+def write(trace: Trace, target: Any, new: TraceNode, stored: bool, bumps: int) -> None:
+    """Give `target` its new node."""
+    if stored:
+        storage = target._storage
+        if storage.trace is None:
+            storage.trace = trace
+            trace.storages.append(storage)
+        storage.node = new
+    trace.overwritten[target._node] = new.depth
+    target._node = new
+    target._versions.value += bumps
+
+
+def _make(shape: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[Any]) -> Any:
+    kind = shape[0]
+    if kind is NEW:
+        tensor = _bare(result_kind[0])
+        tensor._node = shape[1]
+        made.append(tensor)
+        return tensor
+    if kind is VIEW or kind is SHARED or kind is ONE_OF:
+        return _make_view(kind, shape[1], argument_at(shape[2], args, kwargs), made)
+    if kind is ARGUMENT:
+        return argument_at(shape[1], args, kwargs)
+    if kind is PLAIN:
+        return shape[1]
+    parts = [_make(each, args, kwargs, made) for each in shape[1]]
+    if kind is list:
+        return parts
+    return tuple(parts) if kind is tuple else kind(parts)
+
+
+def _make_view(kind: Kind, node: TraceNode, source: Any, made: list[Any]) -> Any:
+    storage = source._storage
+    tensor = _bare(result_kind[0])
+    tensor._node = node
+    tensor._storage = storage
+    tensor._versions = source._versions
+    tensor._spec = node.spec
+    if kind is VIEW:
+        tensor._origin = source
+    elif kind is ONE_OF:
+        tensor._origin = OneOf(source)
+    else:
+        tensor._history = None
+    storage.users += 1
+    made.append(tensor)
+    return tensor
+
