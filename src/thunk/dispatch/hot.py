@@ -42,7 +42,8 @@ class Entry:
     ) -> None:  # fmt: skip
         self.name = name
         self.slow = slow
-        self.resolve = resolve  # binds a call to an overload, where there are overloads
+        # Binds a call to an overload, where there are overloads.
+        self.resolve: Any = resolve
         self._find_numbers = find_numbers
         self.forget()
         self.call = entry_function(self)

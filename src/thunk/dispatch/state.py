@@ -16,8 +16,8 @@ from thunk.types.dtype import bfloat16, dtype
 _NOTHING = KeySet()
 
 
-# Attributes of `State` that are no modes: calls mean the same whatever they hold.
-_NO_MODES = frozenset({"lazy", "recorder"})
+# Makes the recorder of a thread; the layer that records puts its own here.
+recorder_of_thread: list[Any] = []
 
 
 class State(threading.local):
@@ -31,7 +31,6 @@ class State(threading.local):
 
     def __init__(self) -> None:
         self.grad_enabled = True
-        self.lazy = False
         self.anomaly = False
         self.anomaly_checks_nan = True
         self.include = _NOTHING
@@ -45,8 +44,16 @@ class State(threading.local):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name not in _NO_MODES:
-            self.changed()
+        self.changed()
+
+    @property
+    def lazy(self) -> bool:
+        """Whether calls on the default device are recorded."""
+        return self.recorder is not None
+
+    @lazy.setter
+    def lazy(self, value: bool) -> None:
+        self.recorder = recorder_of_thread[0]() if value else None
 
     def changed(self) -> None:
         """What is recorded from here on is recorded in other modes."""

@@ -1,4 +1,4 @@
-"""Enters: a call that was not made at this place of the walk before. Leaves: its result, remembered.
+"""Enters: a call that was not made at this place of the walk. Leaves: its result, remembered.
 
 The call runs the slow way while a journal notes what it does to the walk. What can be done again
 from the arguments alone becomes an edge: from here the same call is one dictionary look-up and a

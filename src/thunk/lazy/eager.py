@@ -13,7 +13,6 @@ from thunk.dispatch.call import call
 from thunk.dispatch.state import state
 from thunk.ir.opdef import OpDef
 from thunk.lazy.metrics import count
-from thunk.lazy.trace import traces
 
 
 class execution:
@@ -24,19 +23,13 @@ class execution:
 
     def __enter__(self) -> None:
         self._previous = state.lazy
-        _switch(self._lazy)
+        state.lazy = self._lazy
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        _switch(self._previous)
-
-
-def _switch(lazy: bool) -> None:
-    state.lazy = lazy
-    state.recorder = traces.current if lazy else None
-    state.changed()  # modes may have changed while nobody recorded
+        state.lazy = self._previous
 
 
 def eager() -> execution:

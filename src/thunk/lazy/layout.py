@@ -14,16 +14,8 @@ from thunk.lazy.segment import reads_of
 from thunk.lazy.trace import Trace, has_storage
 from thunk.runtime.storage import Storage
 
-
-def _references_of_a_dead_result() -> int:
-    """What `getrefcount` says of an object that only one list and the loop hold."""
-    probe = [object()]
-    for each in probe:
-        return sys.getrefcount(each)
-    raise AssertionError("unreachable")
-
-
-_DEAD = _references_of_a_dead_result()
+# What `getrefcount` says of an object that only one list holds.
+_DEAD = next(iter(tuple(map(sys.getrefcount, [object()]))))
 
 
 class Residual(NamedTuple):
@@ -52,12 +44,8 @@ class Layout(NamedTuple):
 
 def layout_of(trace: Trace) -> Layout:
     """The layout of a walk as it is now."""
-    alive: list[tuple[int, Any]] = []
-    position = 0
-    for each in trace.results:
-        if sys.getrefcount(each) > _DEAD:
-            alive.append((position, each))
-        position += 1
+    counts = tuple(map(sys.getrefcount, trace.results))
+    alive = [(i, each) for i, each in enumerate(trace.results) if counts[i] > _DEAD]
     plain = [(i, each._node) for i, each in alive
              if each._node is not None and not has_storage(each)]  # fmt: skip
     sharing = [i for i, each in alive if has_storage(each)]

@@ -1,8 +1,9 @@
-"""Enters: numbers of a walk that a formula reads. Leaves: the same, watched for what becomes of them.
+"""Enters: numbers of a walk that a formula reads. Leaves: the same, watched for what becomes of it.
 
-While a backward pass is being remembered, formulas get its walk's numbers as `Traced` ones. One that
-is handed on to an operator as it is stays an input of later runs; one that is computed with, or
-compared, makes its value part of what is remembered. Invariant: a number is never frozen unnoticed.
+While a backward pass is being remembered, formulas get its walk's numbers as `Traced` ones. One
+that is handed on to an operator as it is stays an input of later runs; one that is computed with,
+or compared, makes its value part of what is remembered. Invariant: a number is never frozen
+unnoticed.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ def traced(value: Any, index: int) -> Any:
 def plain_number(value: Any) -> Any:
     """The number itself, which from here on is part of a key."""
     if isinstance(value, TracedFloat):
-        return value.__float__()
+        return original_value(float, value)
     if isinstance(value, TracedInt):
-        return value.__int__()
+        return original_value(int, value)
     return value
 
 
@@ -87,8 +88,8 @@ def _reading(base: type, name: str) -> Any:
 
 def original_value(base: type, value: Any) -> Any:
     """The plain number, without asking its own methods."""
-    plain: Any = base.__add__(value, base(0)) if value else base.__pos__(value)
-    return plain
+    attribute: Any = base.__dict__["real"]
+    return attribute.__get__(value)
 
 
 for _kind, _base in ((TracedFloat, float), (TracedInt, int)):

@@ -45,7 +45,8 @@ def _history_of(tensor: Any, node: TraceNode | None) -> History | None:
     tensor._origin = None
     if type(origin) is tuple:
         segment, producer = origin
-        return history_of_node(producer, segment)
+        past: History | None = history_of_node(producer, segment)
+        return past
     assert node is not None
     several = type(origin) is OneOf
     tensor._history = history_of_node(node, node.trace.segment)

@@ -20,14 +20,17 @@ from thunk.lazy.constant import Constant
 from thunk.lazy.eager import run_now
 from thunk.lazy.metrics import count
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
-from thunk.lazy.numbers import plain_kind, plain_number
+from thunk.lazy.numbers import TracedFloat, plain_kind, plain_number
 from thunk.lazy.segment import Segment
 from thunk.lazy.trace import Trace, traces
+from thunk.ops.registry import find_op
+from thunk.ops.view import strided as _declares_relayout  # noqa: F401
 from thunk.runtime.tensors import birth
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
 _OWN = __file__.rsplit("lazy", 1)[0]
+_relayout = find_op("aten::relayout")
 
 
 def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
@@ -40,6 +43,8 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         op, args = replaced
     elif op.needs_values:
         return run_now(op, args)
+    if op is _relayout and args[0]._spec == infer(op, args):
+        return trace.wrap(trace.node_of(args[0], False))  # values are functional: a copy is a name
     node = record(trace, op, args)
     source = args[0] if args else None
     if node.outputs is not None:
@@ -59,11 +64,36 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
             for argument, value in zip(op.schema.arguments, args, strict=True)
         ]
     )
-    key = (op, frozen)
-    node = trace.step(key, lambda: _make(trace, op, frozen, args, len(numbers)))
-    trace.scalars += numbers
+    first = len(trace.scalars)
+    if trace.sharing is None or not numbers:
+        node = trace.step((op, frozen), lambda: _make(
+            trace, op, frozen, args, tuple(range(first, first + len(numbers)))
+        ))  # fmt: skip
+        trace.scalars += numbers
+    else:
+        places, own = _shared_places(trace.sharing, numbers, first)
+        backs = tuple([place - first for place in places])
+        node = trace.step((op, frozen, backs), lambda: _make(trace, op, frozen, args, places))
+        trace.scalars += own
     trace.counted_here()
     return node
+
+
+def _shared_places(
+    sharing: dict[int, int], numbers: list[Any], first: int
+) -> tuple[tuple[int, ...], list[Any]]:
+    """Where each number stands in the walk, and those that stand nowhere yet."""
+    places: list[int] = []
+    own: list[Any] = []
+    for value in numbers:
+        known = sharing.get(value.index) if isinstance(value, TracedFloat) else None
+        if known is None:
+            known = first + len(own)
+            if isinstance(value, TracedFloat):
+                sharing[value.index] = known
+            own.append(plain_number(value))
+        places.append(known)
+    return tuple(places), own
 
 
 def _freeze(trace: Trace, value: Any, recording: bool, numbers: list[Any] | None) -> Any:
@@ -82,13 +112,13 @@ def _freeze(trace: Trace, value: Any, recording: bool, numbers: list[Any] | None
 
 
 def _make(
-    trace: Trace, op: OpDef, frozen: tuple[Any, ...], args: tuple[Any, ...], slots: int
-) -> TraceNode:
+    trace: Trace, op: OpDef, frozen: tuple[Any, ...], args: tuple[Any, ...],
+    places: tuple[int, ...],
+) -> TraceNode:  # fmt: skip
     parent = trace.at()
     count("IrNodeCreated")
     node = TraceNode(trace, parent, op, frozen)
-    first = len(trace.scalars)
-    node.scalars = tuple(range(first, first + slots))
+    node.scalars = places
     node.inference = birth.inference
     node.recording = state.grad_enabled
     node.where = user_line()

@@ -13,7 +13,7 @@ from thunk.autograd.meta import Edge
 from thunk.autograd.node import next_sequence
 from thunk.autograd.record import OpNode
 from thunk.autograd.saved import overwritten_message
-from thunk.ir.opdef import NoGradient, OpDef
+from thunk.ir.opdef import OpDef
 from thunk.lazy.constant import thaw_constant
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import traced

@@ -12,7 +12,7 @@ from typing import Any
 
 from thunk.autograd.edges import edge_of
 from thunk.autograd.meta import requires_grad
-from thunk.dispatch.state import state
+from thunk.dispatch.state import recorder_of_thread, state
 from thunk.lazy.modes import mode_token
 from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, LeafFact, TraceNode, leaf_fact
 from thunk.lazy.segment import Segment
@@ -64,6 +64,7 @@ class Trace:
         self.registered: list[Any] = []
         self.writes: list[tuple[Any, bool]] = []  # targets, and whether a replay can write them
         self.overwritten: dict[TraceNode, int] = {}
+        self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
         self.irregular = False  # whether something happened that the path does not tell
         self.segment = Segment(self)
 
@@ -101,6 +102,17 @@ class Trace:
     @property
     def is_empty(self) -> bool:
         return not (self.results or self.leaves or self.storages)
+
+    @property
+    def size(self) -> int:
+        """How many nodes the trie has, but for results of operators with several."""
+        seen = {self.root}
+        pending = [self.root]
+        while pending:
+            below = [each for each in pending.pop().children.values() if each not in seen]
+            seen.update(below)
+            pending += below
+        return len(seen)
 
     def step(self, key: Any, make: Callable[[], TraceNode]) -> TraceNode:
         """Follow the edge `key`, making its node on the first visit."""
@@ -160,7 +172,7 @@ class Trace:
                 child = self.node.children.get(fact)
                 if child is not None:
                     return self._enter_leaf(tensor, storage, child, fact.differentiable)
-        if storage.trace is None and storage._data is None or not state.records:
+        if (storage.trace is None and storage._data is None) or not state.records:
             return None
         return self._register(tensor, True)
 
@@ -365,3 +377,4 @@ class _Traces(threading.local):
 
 
 traces = _Traces()
+recorder_of_thread[:] = [lambda: traces.current]

@@ -7,12 +7,14 @@ are changed in place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from thunk.lazy.update import update
 from thunk.ops.registry import t
 from thunk.ops.update.rule import UpdateRule
 from thunk.optim.optimizer import Optimizer, _use_grad_for_differentiable
 from thunk.types.layout import strided
+from thunk.types.tensor_base import TensorBase
 
 
 class ElementwiseOptimizer(Optimizer):
@@ -29,10 +31,50 @@ class ElementwiseOptimizer(Optimizer):
         loss = self._evaluate(closure)
         for group in self.param_groups:
             shared: dict[float, dict[str, Any]] = {}
+            held = self._held(group)
+            jobs = []
             for param in group["params"]:
-                if param.grad is not None:
-                    self._update(group, param, dense(self, param.grad), shared)
+                grad = param.grad
+                if grad is not None:
+                    jobs.append(self._job(group, held, param, dense(self, grad), shared))
+            if jobs:
+                self._change(group, held, jobs)
         return loss
+
+    def _job(
+        self, group: Mapping[str, Any], held: Sequence[str], param: Any, grad: Any,
+        shared: dict[float, Any],
+    ) -> Job:  # fmt: skip
+        """What a parameter's update takes; counts the step."""
+        state: dict[str, Any] = {}
+        if held or self._number_states:
+            state = self.state[param]
+            if not state:
+                state.update(self._start(group, param))
+        return Job(param, grad, state, self._shared_numbers(group, state, param, shared))
+
+    def _change(self, group: Mapping[str, Any], held: Sequence[str], jobs: list[Job]) -> None:
+        """Run the updates, as one step of a trace where they only write what they are given."""
+        if group.get("differentiable") or any(
+            each.param.dtype.is_complex or _has_tensor(each.numbers) for each in jobs
+        ):
+            for job in jobs:
+                self._update(group, held, job, job.numbers)
+            return
+        names, sets, numbers = _numbers_of(jobs)
+        key = (self._rule, tuple(held), bool(group["maximize"]), names)
+        params = [each.param for each in jobs]
+        states = [each.state[name] for name in held for each in jobs]
+
+        def slow(given: list[Any]) -> None:
+            tables = [dict(each) for each in sets]
+            for (table, name), value in zip(_places(sets), given, strict=True):
+                tables[table][name] = value
+            for job in jobs:
+                number = next(i for i, each in enumerate(sets) if each is job.numbers)
+                self._update(group, held, job, tables[number])
+
+        update(key, params + states, [each.grad for each in jobs], numbers, slow)
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
         """The state of a parameter before its first step."""
@@ -62,15 +104,9 @@ class ElementwiseOptimizer(Optimizer):
         return found
 
     def _update(
-        self, group: Mapping[str, Any], param: Any, grad: Any, shared: dict[float, Any]
+        self, group: Mapping[str, Any], held: Sequence[str], job: Job, numbers: dict[str, Any]
     ) -> None:
-        held = self._held(group)
-        state: dict[str, Any] = {}
-        if held or self._number_states:
-            state = self.state[param]
-            if not state:
-                state.update(self._start(group, param))
-        numbers = self._shared_numbers(group, state, param, shared)
+        param, grad, state = job.param, job.grad, job.state
         differentiable = bool(group.get("differentiable"))
         complex_param = param.dtype.is_complex
         operands = {name: state[name] for name in held}
@@ -90,6 +126,45 @@ class ElementwiseOptimizer(Optimizer):
                 state[name] = new
             else:
                 state[name].copy_(new)
+
+
+class Job(NamedTuple):
+    """One parameter's update."""
+
+    param: Any
+    grad: Any
+    state: dict[str, Any]
+    numbers: dict[str, Any]
+
+
+def _has_tensor(numbers: dict[str, Any]) -> bool:
+    return any(isinstance(each, TensorBase) for each in numbers.values())
+
+
+def _numbers_of(jobs: list[Job]) -> tuple[Any, list[dict[str, Any]], list[float]]:
+    """What of the numbers selects code, the distinct sets of numbers, and all floats in them."""
+    sets: list[dict[str, Any]] = []
+    which = []
+    last: Any = None
+    for job in jobs:
+        if job.numbers is not last:
+            last = job.numbers
+            sets.append(last)
+        which.append(len(sets) - 1)
+    fixed = tuple([
+        tuple([(name, float if type(value) is float else value) for name, value in each.items()])
+        for each in sets
+    ])  # fmt: skip
+    numbers = [value for each in sets for value in each.values() if type(value) is float]
+    return (fixed, tuple(which)), sets, numbers
+
+
+def _places(sets: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    """Where each float of `_numbers_of` stands."""
+    return [
+        (table, name) for table, each in enumerate(sets)
+        for name, value in each.items() if type(value) is float
+    ]  # fmt: skip
 
 
 def dense(optimizer: Optimizer, grad: Any) -> Any:

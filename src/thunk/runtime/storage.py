@@ -20,9 +20,9 @@ class Storage:
 
     While a lazy trace holds newer contents than the memory, `trace` is that trace: whoever asks for
     `data` has it computed first. `node` and `home` say which value of the trace is the contents and
-    in which geometry; `plain` and `tracked` are what a trace needs to know of a leaf over it, without
-    and with gradients; `users` counts tensors of the trace that look into it. `foreign` marks memory
-    that others can write to or read behind our back.
+    in which geometry; `plain` and `tracked` are what a trace needs to know of a leaf over it,
+    without and with gradients; `users` counts tensors of the trace that look into it. `foreign`
+    marks memory that others can write to or read behind our back.
     """
 
     __slots__ = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.dispatch.hot import fast_kinds, result_kind
+from thunk.lazy.backward import type_of_gradients
 from thunk.lazy.calls import result_class
 from thunk.lazy.pending import FIELDS, fill
 from thunk.lazy.trace import pending_class
@@ -59,4 +60,5 @@ announce_tensor_class(Tensor)
 pending_class[:] = [Tensor]
 result_class[:] = [Tensor]
 result_kind[:] = [Tensor]
+type_of_gradients[:] = [Tensor]
 fast_kinds.add(Tensor)

@@ -11,6 +11,7 @@ from thunk.autograd import api
 from thunk.autograd.edges import edge_of, is_leaf, refresh_view
 from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import Node, RemovableHandle, add_hook
+from thunk.lazy.backward import backward as replayed
 from thunk.runtime.tensors import new_tensor
 from thunk.types.tensor_base import InferenceCounter, TensorBase
 
@@ -22,6 +23,9 @@ class Tracked(TensorBase):
 
     @property
     def requires_grad(self) -> bool:
+        node = self._node
+        if node is not None and node.requires_grad and node.external < 0:
+            return True
         return requires_grad(self)
 
     @requires_grad.setter
@@ -93,6 +97,10 @@ class Tracked(TensorBase):
         inputs: Any = None,
     ) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves it depends on."""
+        if gradient is None and inputs is None and not create_graph and replayed(
+            self, bool(retain_graph)
+        ):
+            return
         api.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook: Any) -> RemovableHandle:

@@ -42,15 +42,6 @@ class Photos(Dataset[Any]):
         return image * (1 + 0.1 * thunk.rand(1)), index % 3
 
 
-def nodes_below(node: Any) -> int:
-    count, pending = 0, [node]
-    while pending:
-        found = pending.pop()
-        count += 1
-        pending += found.children.values()
-    return count
-
-
 @pytest.fixture
 def lazily() -> Iterator[None]:
     with execution(lazy=True):
@@ -70,16 +61,16 @@ def test_the_second_epoch_records_nothing_new(workers: int, lazily: None) -> Non
             F.cross_entropy(model(images), labels).backward()
             optimizer.step()
             traces.current.materialise()
-        sizes.append(nodes_below(traces.current.root))
+        sizes.append(traces.current.size)
     # The first epoch meets the first step, which makes momentum's buffers, and the last batch.
     assert sizes[1] == sizes[2] == sizes[3] > 20
 
 
 def test_loading_leaves_the_trace_where_it_was(lazily: None) -> None:
     pending = thunk.ones(3) * 2
-    node = traces.current.node
+    node = traces.current.end
     batches = list(DataLoader(Photos(), batch_size=8, shuffle=True))
-    assert traces.current.node is node
+    assert traces.current.end is node
     assert pending._node is not None
     assert len(batches) == 3
     assert pending.tolist() == [2, 2, 2]

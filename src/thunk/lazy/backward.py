@@ -1,0 +1,205 @@
+"""Enters: a pending loss. Leaves: gradients in its leaves, by one step of the walk.
+
+The engine differentiates a recorded graph once. What it recorded from there is a pure function of
+the place, the loss and whether the graph is kept, so the next time one look-up goes to its end.
+Accumulation into `.grad` is not part of it: it is done each time, as the leaves are then.
+Invariant: what is remembered touched nothing but operators of this walk; hooks, other graphs and
+custom functions go through the engine every time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thunk.autograd.edges import AccumulateGrad, edge_of
+from thunk.autograd.engine import Pass, start_gradient
+from thunk.autograd.meta import Edge
+from thunk.dispatch.state import no_grad_recording, state
+from thunk.lazy.constant import bits_of
+from thunk.lazy.metrics import count
+from thunk.lazy.node import TraceNode
+from thunk.lazy.numbers import TracedFloat, TracedInt, watch
+from thunk.lazy.segment import TraceBackward
+from thunk.lazy.trace import Trace
+from thunk.ops.registry import t
+from thunk.types.tensor_base import TensorBase
+
+_bare = object.__new__
+
+
+class BackwardPass:
+    """What a backward pass did: numbers, the gradient of each leaf, and where it ended."""
+
+    __slots__ = ("end", "gradients", "numbers", "read", "released")
+
+    def __init__(
+        self, end: TraceNode, gradients: list[tuple[int, TraceNode]],
+        numbers: list[tuple[bool, Any]], read: list[tuple[int, Any]],
+        released: frozenset[TraceNode],
+    ) -> None:  # fmt: skip
+        self.end = end
+        self.gradients = gradients  # by the number of the leaf's external
+        self.numbers = numbers  # a number of the walk by its place, or a constant
+        self.read = read  # numbers that formulas computed with: part of what is remembered
+        self.released = released
+
+
+def backward(loss: Any, keep_graph: bool) -> bool:
+    """Differentiate `loss` into its leaves; False if the engine has to do it."""
+    trace: Trace | None = state.recorder
+    node: TraceNode | None = loss._node
+    if trace is None or node is None or node.trace is not trace or not node.requires_grad:
+        return False
+    if not state.records or trace.segment.is_watched:
+        return False
+    position = trace.at()
+    key = ("backward", node, keep_graph)
+    for found in position.plans.get(key, ()):
+        if all(_same(trace.scalars[index], value) for index, value in found.read):
+            return _replay(trace, found)
+    made = _record(trace, loss, keep_graph)
+    if made is None:
+        return False
+    position.plans.setdefault(key, []).append(made)
+    gradients = _gradients(made)
+    trace.results += gradients
+    trace.counted_here()
+    _accumulate(trace, made, gradients)
+    return True
+
+
+def _same(value: Any, before: Any) -> bool:
+    return type(value) is type(before) and bits_of(value) == bits_of(before)
+
+
+def _replay(trace: Trace, done: BackwardPass) -> bool:
+    scalars = trace.scalars
+    numbers = [scalars[value] if moved else value for moved, value in done.numbers]
+    gradients = _gradients(done)
+    try:
+        scalars += numbers
+        trace.results += gradients
+        trace.node = done.end
+    except BaseException:
+        trace.repair()
+        raise
+    trace.segment.released.append(done.released)
+    _accumulate(trace, done, gradients)
+    return True
+
+
+def _gradients(done: BackwardPass) -> list[Any]:
+    """A pending tensor for the gradient of each leaf."""
+    kind = type_of_gradients[0]
+    made = []
+    for _, node in done.gradients:
+        gradient = _bare(kind)
+        gradient._node = node
+        made.append(gradient)
+    return made
+
+
+def _accumulate(trace: Trace, done: BackwardPass, gradients: list[Any]) -> None:
+    """Bind gradients to leaves that have none; all others go the general way."""
+    externals = trace.externals
+    leaves = [externals[index] for index, _ in done.gradients]
+    for leaf, gradient in zip(leaves, gradients):
+        if type(leaf) is Edge:
+            accumulator: Any = leaf.node
+            leaf = accumulator.variable
+        history = leaf._history
+        if (
+            history.grad is None and history.hooks is None and history.requires_grad
+            and history.post_accumulate_hooks is None
+        ):  # fmt: skip
+            history.grad = gradient
+        else:
+            with no_grad_recording():
+                AccumulateGrad(leaf).apply([gradient])
+
+
+type_of_gradients: list[Any] = [TensorBase]
+
+
+class _Collecting(Pass):
+    """A pass that leaves accumulation for later, and notes which nodes it ran."""
+
+    def __init__(self, keep_graph: bool) -> None:
+        super().__init__(keep_graph, None)
+        self.arrived: list[tuple[Any, Any]] = []
+        self.ran: list[Any] = []
+
+    def _apply(self, node: Any, grads: Any) -> Any:
+        if isinstance(node, AccumulateGrad):
+            self.arrived.append((node.variable, grads[0]))
+            return []
+        self.ran.append(node)
+        return super()._apply(node, grads)
+
+
+def _record(trace: Trace, loss: Any, keep_graph: bool) -> BackwardPass | None:
+    edge = edge_of(loss)
+    if edge is None or not _is_pure(edge.node, trace):
+        return None
+    count("BackwardRecorded")
+    generation, results = trace.generation, len(trace.results)
+    leaves, externals, first = len(trace.leaves), len(trace.externals), len(trace.scalars)
+    current = _Collecting(keep_graph)
+    watch.read = {}
+    try:
+        with no_grad_recording():
+            current.run([(edge, start_gradient(loss, None))])
+            own = [(leaf, t.relayout(gradient, leaf._spec.fresh().strides))
+                   for leaf, gradient in current.arrived]  # fmt: skip
+        read = watch.read
+    finally:
+        watch.read = None
+    lengths = (generation, leaves, externals)
+    if lengths != (trace.generation, len(trace.leaves), len(trace.externals)):
+        raise AssertionError("lazy: expected a pure backward pass to leave the walk's leaves alone")
+    numbers = []
+    for place in range(first, len(trace.scalars)):
+        value = trace.scalars[place]
+        moved = type(value) in (TracedFloat, TracedInt)
+        numbers.append((moved, value.index if moved else value))
+        if moved:
+            trace.scalars[place] = trace.scalars[value.index]
+    places = _places(trace)
+    gradients = [(places[id(leaf)], gradient._node) for leaf, gradient in own]
+    del own, current.arrived[:], trace.results[results:]
+    end = trace.mark(("backward", loss._node, keep_graph))
+    released = frozenset(
+        node.recorded for node in current.ran if not keep_graph and node.saved_args is None
+    )
+    return BackwardPass(end, gradients, numbers, list(read.items()), released)
+
+
+def _places(trace: Trace) -> dict[int, int]:
+    """The number of each leaf among what gradients leave the walk for."""
+    found: dict[int, int] = {}
+    for index, each in enumerate(trace.externals):
+        leaf = each if isinstance(each, TensorBase) else getattr(each.node, "variable", None)
+        if leaf is not None:
+            found.setdefault(id(leaf), index)
+    return found
+
+
+def _is_pure(root: Any, trace: Trace) -> bool:
+    """Whether all that a pass would run are operators of this walk, unwatched and unfreed."""
+    seen = {root}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, AccumulateGrad):
+            if node.is_watched:
+                return False
+            continue
+        if not isinstance(node, TraceBackward) or node.segment is not trace.segment:
+            return False
+        if node.saved_args is None or node.is_watched:
+            return False
+        for edge in node.edges:
+            if edge is not None and edge.node not in seen:
+                seen.add(edge.node)
+                stack.append(edge.node)
+    return True
