@@ -148,7 +148,7 @@ def _record(trace: Trace, loss: Any, keep_graph: bool) -> BackwardPass | None:
     watch.read = {}
     try:
         with no_grad_recording():
-            current.run([(edge, start_gradient(loss, None))])
+            current.run([(edge, start_gradient(loss, None))], through_results=False)
             own = [(leaf, t.relayout(gradient, leaf._spec.fresh().strides))
                    for leaf, gradient in current.arrived]  # fmt: skip
         read = watch.read
