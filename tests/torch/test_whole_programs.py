@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from fuzz import planted
 from fuzz.campaign import report
 from fuzz.generate import generate, shares
 from fuzz.judge import EAGER, Mode, judge
@@ -39,6 +40,30 @@ def test_every_kind_of_statement_occurs_in_a_tenth_of_the_programs() -> None:
 
 def test_a_seed_makes_one_program() -> None:
     assert generate(7) == generate(7) != generate(8)
+
+
+QUICK = ("gradient accumulated twice", "write not counted", "detach copies", "create_graph ignored",
+         "array copied instead of shared", "hooks after accumulation skipped")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_planted_fault_is_found(name: str) -> None:
+    """All of them, within 2,000 programs each: python tests/support/fuzz --planted --count 2000"""
+    fault = next(each for each in planted.FAULTS if each.name == name)
+    assert 0 < planted.find(fault, FIRST, 100)
+
+
+@pytest.mark.parametrize("fault", planted.FAULTS, ids=lambda fault: fault.name)
+def test_every_fault_can_be_planted_and_taken_out(fault: planted.Fault) -> None:
+    with planted.plant(fault):
+        pass
+    assert judge(generate(FIRST), MODES) is None
+
+
+def test_a_fault_without_a_place_is_an_error() -> None:
+    gone = planted.Fault("gone", MODES, (("thunk.autograd.edges.gone", lambda original: None),))
+    with pytest.raises(LookupError, match=r"thunk\.autograd\.edges\.gone"), planted.plant(gone):
+        pass
 
 
 def test_shrinking_leaves_what_the_failure_needs() -> None:

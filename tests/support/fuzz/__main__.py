@@ -15,9 +15,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 for folder in (HERE.parents[2] / "src", HERE.parent):
     if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+        sys.path.append(str(folder))
 
-from fuzz import campaign  # noqa: E402  (the path comes first)
+from fuzz import campaign, planted  # noqa: E402  (the path comes first)
 from fuzz.generate import generate, shares  # noqa: E402
 from fuzz.judge import COLD, COMPILED, EAGER, LAZY, MODES, judge  # noqa: E402
 from fuzz.program import listing  # noqa: E402
@@ -35,6 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--replay", help="run one program, a list of (kind, source)")
     parser.add_argument("--show", action="store_true", help="print the program of --seed")
     parser.add_argument("--shares", action="store_true", help="print how often each kind occurs")
+    parser.add_argument("--planted", action="store_true", help="look for each planted fault")
     return parser.parse_args()
 
 
@@ -58,6 +59,8 @@ def main() -> int:
         for kind, share in sorted(found.items(), key=lambda pair: pair[1]):
             print(f"{share:6.1%} {kind}")
         return 0
+    if given.planted:
+        return planted.main(given.seed, given.count)
     if given.replay:
         finding = judge(ast.literal_eval(given.replay), modes)  # type: ignore[arg-type]
         print("agrees" if finding is None else f"{finding.mode.name}: {finding.words}")
