@@ -12,17 +12,20 @@ from thunk.backends.cpu.lowering import (
     index,
     loss,
     memory,
+    order,
     pool,
     pool_ranges,
     product,
     reduction,
     resample,
     rows,
+    scan,
     smooth,
     update,
 )
 
 TABLES = (
-    activation, arithmetic, attention, batch, comparison, convolution, counter, functions, index,
-    loss, memory, pool, pool_ranges, product, reduction, resample, rows, smooth, update,
+    activation, arithmetic, attention, batch, comparison, convolution, counter, functions,
+    index, loss, memory, order, pool, pool_ranges, product, reduction, resample, rows, scan,
+    smooth, update,
 )  # fmt: skip

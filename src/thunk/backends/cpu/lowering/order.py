@@ -1,0 +1,208 @@
+"""Sorting of short rows: an element's place is the number of those before it.
+
+NaN is larger than everything and equals keep their order, as in the reference rules. Long rows
+call back: there a sort that looks at fewer pairs is faster.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from thunk.compiler.access import Access
+from thunk.compiler.expression import Expression
+from thunk.compiler.lowering import At, Domain, Unsupported, lowering
+from thunk.ir.graph import Value
+from thunk.types import dtype as d
+from thunk.types.spec import contiguous_strides
+
+LONGEST = 256  # elements of a row
+MOST_PAIRS = 1 << 26
+
+
+def _missing(value: Expression) -> Expression | None:
+    return value.ne(value) if value.dtype.is_floating_point else None
+
+
+def _is_before(other: Expression, own: Expression, descending: bool) -> Expression:
+    """Whether `other` comes before `own` whatever their positions."""
+    first, second = (own, other) if descending else (other, own)
+    less = first < second
+    if other.dtype.is_floating_point:
+        less = less | (second.ne(second) & first.eq(first))
+    return less
+
+
+def _are_equal(other: Expression, own: Expression) -> Expression:
+    equal = other.eq(own)
+    if own.dtype.is_floating_point:
+        equal = equal | (own.ne(own) & other.ne(other))
+    return equal
+
+
+class Rows:
+    """A tensor's rows along one dimension, and the place of each element in its sorted row."""
+
+    def __init__(self, at: At, source: Access, sizes: tuple[int, ...], dim: int,
+                 descending: bool = False) -> None:  # fmt: skip
+        if sizes[dim] > LONGEST or prod(sizes) * sizes[dim] > MOST_PAIRS:
+            raise Unsupported("long rows")
+        self.at = at
+        self.sizes = sizes
+        self.dim = dim
+        wide = at.over((*sizes, sizes[dim]))
+        rank = len(sizes)
+        still = list(source.strides)
+        still[dim] = 0
+        own = at.lower.load(source.over((*source.strides, 0)))
+        other = at.lower.load(source.over((*still, source.strides[dim])))
+        if own.dtype is d.bool_:
+            own, other = own.to(d.int8), other.to(d.int8)
+        tie = _are_equal(other, own) & (wide.place(rank) < wide.place(dim))
+        before = _is_before(other, own, descending) | tie
+        row = wide.reduce("add", before.to(d.int64), (rank,))
+        self.domain, self.place = row.kept(False)
+        self.own = at.lower.load(source)
+
+    def _written(self, term: Expression, element: Any) -> Access:
+        """The term's elements where their places in the sorted rows are."""
+        at, sizes, dim = self.at, self.sizes, self.dim
+        strides = contiguous_strides(sizes)
+        target = Access(at.lower.temporary(element, prod(sizes)), element, strides)
+        still = tuple([0 if loop == dim else step for loop, step in enumerate(strides)])
+        self.domain.scatter(target.over(still), self.place * strides[dim], term, (dim,))
+        return target
+
+    def sorted(self, element: Any) -> Access:
+        """The rows in order."""
+        return self._written(self.own, element)
+
+    def origins(self) -> Access:
+        """Where the elements of the sorted rows were."""
+        return self._written(self.domain.place(self.dim), d.int64)
+
+
+def _store_both(at: At, rows: Rows, element: Any) -> None:
+    """Values and indices; results may be shorter along the dimension than the rows."""
+    domain = at.points()
+    domain.store(at.lower.load(rows.sorted(element)), 0)
+    domain.store(at.lower.load(rows.origins()), 1)
+
+
+def _scalar(at: At, self: Value) -> bool:
+    """Whether there is nothing to sort; then it is stored."""
+    if self.spec.shape:
+        return False
+    domain = at.points()
+    domain.store(domain.read(self), 0)
+    domain.store(at.terms.constant(0, d.int64), 1)
+    return True
+
+
+@lowering("sort.stable")
+def sort(at: At, self: Value, stable: Any, dim: int, descending: bool) -> None:
+    if _scalar(at, self):
+        return
+    shape = self.spec.shape
+    rows = Rows(at, at.lower.window(self), shape, dim % len(shape), descending)
+    _store_both(at, rows, self.spec.dtype)
+
+
+@lowering("topk")
+def topk(at: At, self: Value, k: int, dim: int, largest: bool, sorted: bool) -> None:
+    if _scalar(at, self):
+        return
+    shape = self.spec.shape
+    rows = Rows(at, at.lower.window(self), shape, dim % len(shape), largest)
+    _store_both(at, rows, self.spec.dtype)
+
+
+def _store_one(at: At, rows: Rows, rank: Any, dim: int, keepdim: bool, element: Any) -> None:
+    """The element of rank `rank` (a number, or a term over the rows) and where it was."""
+    sizes = rows.sizes
+    kept = (*sizes[:dim], 1, *sizes[dim + 1 :]) if keepdim else (*sizes[:dim], *sizes[dim + 1 :])
+    domain = at.over(kept)
+    for index, memory in enumerate((rows.sorted(element), rows.origins())):
+        strides = list(memory.strides)
+        if keepdim:
+            strides[dim] = 0
+        else:
+            del strides[dim]
+        if isinstance(rank, int):
+            offset = rank * memory.strides[dim]
+            term = at.lower.load(
+                Access(memory.buffer, memory.element, tuple(strides), offset)
+            )
+        else:
+            place = rank(domain) * memory.strides[dim]
+            term = at.terms.lookup(memory.over(tuple(strides)), place)
+        domain.store(term, index)
+
+
+@lowering("kthvalue")
+def kthvalue(at: At, self: Value, k: int, dim: int, keepdim: bool) -> None:
+    if _scalar(at, self):
+        return
+    shape = self.spec.shape
+    dim %= len(shape)
+    rows = Rows(at, at.lower.window(self), shape, dim)
+    _store_one(at, rows, k - 1, dim, keepdim, self.spec.dtype)
+
+
+def _median(at: At, self: Value, dim: int, keepdim: bool, ignore_nan: bool) -> None:
+    """The middle element; of a row with NaN the first of them, unless they are ignored."""
+    if _scalar(at, self):
+        return
+    shape = self.spec.shape
+    dim %= len(shape)
+    rows = Rows(at, at.lower.window(self), shape, dim)
+    middle = (shape[dim] - 1) // 2
+    missing = _missing(rows.own)
+    if missing is None:
+        _store_one(at, rows, middle, dim, keepdim, self.spec.dtype)
+        return
+    # NaN are the last of a sorted row, so their number says at which place the first one is.
+    count = rows.domain.reduce("add", missing.to(d.int64), (dim,))
+
+    def rank(domain: Domain) -> Expression:
+        absent = count.kept(keepdim)[1]
+        present = shape[dim] - absent
+        if ignore_nan:
+            last = present - 1
+            return (last > 0).where(last, 0).binary("shr", 1)
+        return (absent > 0).where(present, middle)
+
+    _store_one(at, rows, rank, dim, keepdim, self.spec.dtype)
+
+
+@lowering("median.dim")
+def median_dim(at: At, self: Value, dim: int, keepdim: bool) -> None:
+    _median(at, self, dim, keepdim, False)
+
+
+@lowering("nanmedian.dim")
+def nanmedian_dim(at: At, self: Value, dim: int, keepdim: bool) -> None:
+    _median(at, self, dim, keepdim, True)
+
+
+@lowering("searchsorted.Tensor")
+def searchsorted(
+    at: At, sorted_sequence: Value, self: Value, out_int32: bool, right: bool, side: Any,
+    sorter: Any,
+) -> None:  # fmt: skip
+    """The number of elements of the sequence before each value."""
+    sequence = sorted_sequence.spec
+    size = sequence.shape[-1]
+    if sorter is not None or size > LONGEST or sequence.dtype is not self.spec.dtype:
+        raise Unsupported("a long sequence, or one that is sorted by indices")
+    shape = at.result.shape
+    domain = at.over((*shape, size))
+    leading = (0,) * len(shape) if len(sequence.shape) == 1 else (*sequence.strides[:-1], 0)
+    known = at.lower.load(
+        at.lower.window(sorted_sequence).over((*leading, sequence.strides[-1]))
+    )
+    value = domain.read_as(self, (*self.spec.strides, 0))
+    after = right or side == "right"
+    beyond = known > value if after else known >= value
+    kept, count = domain.reduce("add", (~beyond).to(d.int64), (len(shape),)).kept(False)
+    kept.store(count)
