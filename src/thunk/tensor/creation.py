@@ -96,7 +96,13 @@ def tensor(
 
 def from_numpy(ndarray: Any) -> Any:
     """A tensor that shares the memory of an array."""
-    storage, spec = adopt(array_to_share(ndarray))
+    return looking_at(array_to_share(ndarray))
+
+
+def looking_at(array: Any) -> Any:
+    """A tensor over memory that others may read and write at any time."""
+    storage, spec = adopt(array)
+    storage.foreign = True
     return new_tensor(storage, spec)
 
 
@@ -107,7 +113,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(data, TensorBase):
         return _converted(data, element, where)
     if isinstance(data, numpy.ndarray) and _can_share(data):
-        shared = new_tensor(*adopt(data))
+        shared = looking_at(data)
         return _converted(shared, element, where or get_default_device())
     return tensor(data, dtype=element, device=where)
 
@@ -172,7 +178,7 @@ def _shared(value: Any) -> Any:
     if isinstance(value, TensorBase):
         return value
     if isinstance(value, numpy.ndarray):
-        return new_tensor(*adopt(value if _can_share(value) else value.copy()))
+        return looking_at(value) if _can_share(value) else new_tensor(*adopt(value.copy()))
     if isinstance(value, numpy.generic):
         return new_tensor(*adopt(numpy.array(value)))
     if hasattr(type(value), "__dlpack__"):
@@ -207,7 +213,7 @@ def frombuffer(
             stacklevel=2,
         )
     array = numpy.frombuffer(view, element.numpy, length, offset)
-    result = new_tensor(*adopt(array))
+    result = looking_at(array)
     if requires_grad:
         set_requires_grad(result, True)
     return result
@@ -243,7 +249,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor over the memory of any object of the DLPack protocol."""
     where = checked_device("from_dlpack", device)
     array = from_dlpack_object(ext_tensor, copy=copy)
-    result = new_tensor(*adopt(array))
+    result = new_tensor(*adopt(array)) if copy else looking_at(array)
     if where is None or where == result.device:
         return result
     if copy is False:
