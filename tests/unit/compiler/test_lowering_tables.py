@@ -121,3 +121,20 @@ def test_equal_tables_are_kept_once() -> None:
     )
     program = agree(recorder)
     assert len(program.schedule.constants) <= 8
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"], ids=name_of)
+def test_even_steps(dtype: Any) -> None:
+    recorder = Recorder()
+    element = recorder.input(numpy.zeros(1, dtype)).spec.dtype
+    numbers = [recorder.number(each) for each in (-2.5, 7.25)]
+    outputs = [
+        recorder.call("linspace", *numbers, steps, element, None, None, None)
+        for steps in (1, 2, 9, 100)
+    ]
+    outputs.append(
+        recorder.call("arange.start_step", recorder.number(3), recorder.number(20),
+                      recorder.number(4), element, None, None, None)
+    )  # fmt: skip
+    recorder.outputs(*outputs)
+    assert not agree(recorder, 1e-6).schedule.fallbacks

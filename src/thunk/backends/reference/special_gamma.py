@@ -27,12 +27,12 @@ STIRLING = (
 # B(2k) / (2k): digamma's
 _DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 # B(2k) / (2k)!: Euler and Maclaurin's
-_EULER = (
+EULER = (
     1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000,
     1 / 74724249600, -3617 / 10670622842880000, 43867 / 5109094217170944000,
 )  # fmt: skip
 _HALF_LOG_2PI = 0.5 * numpy.log(2 * numpy.pi)
-_STEPS = 10  # after so many, the asymptotic series are exact
+STEPS = 10  # after so many, the asymptotic series are exact
 
 
 def _stirling(x: Vector) -> Vector:
@@ -93,8 +93,8 @@ def _digamma_left(x: Vector) -> Vector:
 
 def _digamma_right(x: Vector) -> Vector:
     total = numpy.zeros_like(x)
-    for _ in range(_STEPS):
-        low = x < _STEPS
+    for _ in range(STEPS):
+        low = x < STEPS
         total = numpy.where(low, total - 1 / x, total)
         x = numpy.where(low, x + 1, x)
     square = 1 / (x * x)
@@ -118,20 +118,20 @@ def zeta(s: Vector, q: Vector) -> Vector:
 
 def _zeta_right(s: Vector, q: Vector) -> Vector:
     total = numpy.zeros_like(q)
-    for step in range(_STEPS):
+    for step in range(STEPS):
         total += (q + step) ** -s
-    end = q + _STEPS
+    end = q + STEPS
     last = end**-s
     total += end * last / (s - 1) + 0.5 * last
     factor = last * s / end
-    for index, coefficient in enumerate(_EULER):
+    for index, coefficient in enumerate(EULER):
         total += coefficient * factor
         factor = factor * (s + 2 * index + 1) * (s + 2 * index + 2) / (end * end)
     return numpy.where(last == 0, _few_terms(s, q), total)
 
 
 def _few_terms(s: Vector, q: Vector) -> Vector:
-    return sum((q + step) ** -s for step in range(_STEPS))
+    return sum((q + step) ** -s for step in range(STEPS))
 
 
 def _zeta_left(s: Vector, q: Vector) -> Vector:

@@ -20,12 +20,14 @@ from thunk.backends.cpu.lowering import (
     resample,
     rows,
     scan,
+    scattering,
     smooth,
+    special,
     update,
 )
 
 TABLES = (
     activation, arithmetic, attention, batch, comparison, convolution, counter, functions,
     index, loss, memory, order, pool, pool_ranges, product, reduction, resample, rows, scan,
-    smooth, update,
+    scattering, smooth, special, update,
 )  # fmt: skip

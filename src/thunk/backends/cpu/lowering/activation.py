@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.backends.cpu.lowering.pointwise import Operands, pointwise
+from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, lowering
+from thunk.ir.graph import Value
 
 
 @pointwise("relu")
@@ -100,3 +102,18 @@ def prelu_backward(at: At, grad: Any, self: Any, weight: Any) -> None:
     above = to(self) > 0
     domain.store(above.where(to(grad), to(weight) * to(grad)), 0)
     domain.store(above.where(0, to(self) * to(grad)), 1)
+
+
+@lowering("glu")
+def glu(at: At, self: Value, dim: int) -> None:
+    """The first half along a dimension, scaled by the sigmoid of the second."""
+    at.math_known("sigmoid")
+    domain = at.points()
+    spec = self.spec
+    dim %= len(spec.shape)
+    half = domain.sizes[dim] * spec.strides[dim]
+    value, gate = (
+        at.lower.load(Access(at.lower.buffer(self), spec.dtype, spec.strides, spec.offset + start))
+        for start in (0, half)
+    )
+    domain.store(value * gate.math("sigmoid"))

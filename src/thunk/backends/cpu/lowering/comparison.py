@@ -54,6 +54,26 @@ def _asking(question: Any, for_whole: bool) -> Body:
 
 
 _INFINITE = float("inf")
+
+
+@pointwise("isclose")
+def isclose(
+    to: Operands, self: Value, other: Value, rtol: Any, atol: Any, equal_nan: bool
+) -> Expression:
+    element = common_dtype(self, other)
+    left, right = to(self, element), to(other, element)
+    close = left.eq(right)
+    if equal_nan and left.dtype.is_floating_point:
+        close = close | (left.ne(left) & right.ne(right))
+    wide = left.dtype if left.dtype.is_floating_point else d.float32
+    left, right = left.to(wide), right.to(wide)
+    share, least = (to.domain.number(each, wide) for each in (rtol, atol))
+    distance = (left - right).unary("abs")
+    within = distance <= least + (share * right).unary("abs")
+    exact = share.eq(0) & least.eq(0)
+    return close | (~exact & (distance < _INFINITE) & within)
+
+
 pointwise("isnan")(_asking(lambda value: value.ne(value), False))
 pointwise("isinf")(_asking(lambda value: value.unary("abs").eq(_INFINITE), False))
 pointwise("isfinite")(_asking(lambda value: value.unary("abs") < _INFINITE, True))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
@@ -30,27 +32,27 @@ def embedding(
     domain = at.points()
     rank = len(domain.sizes)
     rows, stride = weight.spec.shape[0], weight.spec.strides[0]
-    index = domain.read_along(indices, range(rank - 1)).to(d.int64)
+    index = domain.readalong(indices, range(rank - 1)).to(d.int64)
     message = f"embedding: {OUT_OF_SELF}; expected indices from 0 to {rows - 1}"
     place = at.within(index, rows, IndexError, message) * stride
     along = (0,) * (rank - 1) + (weight.spec.strides[1],)
     domain.store(_lookup(domain, weight, along, place))
 
 
-def _along(value: Value, dim: int) -> tuple[int, int]:
+def along(value: Value, dim: int) -> tuple[int, int]:
     """Size and step of a dimension; a scalar has one of size 1."""
     spec = value.spec
     return (spec.shape[dim], spec.strides[dim]) if spec.shape else (1, 0)
 
 
-def _line(domain: Domain, index: Value, dim: int) -> Expression:
+def line(domain: Domain, index: Value, dim: int) -> Expression:
     """An index of one dimension, or a scalar, read along the loop `dim`."""
     step = index.spec.strides[0] if index.spec.shape else 0
     strides = tuple([step if loop == dim else 0 for loop in range(len(domain.sizes))])
     return domain.read_as(index, strides).to(d.int64)
 
 
-def _without(strides: tuple[int, ...], dim: int) -> tuple[int, ...]:
+def without(strides: tuple[int, ...], dim: int) -> tuple[int, ...]:
     """The steps of loops that stand still along `dim`."""
     return tuple([0 if loop == dim else step for loop, step in enumerate(strides)])
 
@@ -60,11 +62,11 @@ def index_select(at: At, self: Value, dim: int, index: Value) -> None:
     domain = at.points()
     rank = len(domain.sizes)
     dim = dim % rank if rank else 0
-    size, step = _along(self, dim)
-    which = _line(domain, index, dim)
+    size, step = along(self, dim)
+    which = line(domain, index, dim)
     message = f"index_select: {OUT_OF_SELF}: expected 0 to {size - 1}"
     place = at.within(which, size, IndexError, message) * step
-    domain.store(_lookup(domain, self, _without(self.spec.strides, dim), place))
+    domain.store(_lookup(domain, self, without(self.spec.strides, dim), place))
 
 
 @lowering("gather")
@@ -72,10 +74,10 @@ def gather(at: At, self: Value, dim: int, index: Value, sparse_grad: bool) -> No
     domain = at.points()
     rank = len(domain.sizes)
     dim = dim % rank if rank else 0
-    size, step = _along(self, dim)
+    size, step = along(self, dim)
     place = _inside(at, domain.read(index).to(d.int64), size, dim) * step
     strides = self.spec.strides or (0,) * rank
-    domain.store(_lookup(domain, self, _without(strides, dim), place))
+    domain.store(_lookup(domain, self, without(strides, dim), place))
 
 
 def _inside(at: At, which: Expression, size: int, dim: int) -> Expression:
@@ -86,17 +88,14 @@ def _inside(at: At, which: Expression, size: int, dim: int) -> Expression:
     return at.within(which, size, RuntimeError, message)
 
 
-@lowering("_index")
-def index(at: At, self: Value, indices: Any) -> None:
-    """Indexed dimensions, all adjacent, give way to the indices' common shape."""
-    shape, strides = self.spec.shape, self.spec.strides
+def indexed_place(
+    at: At, domain: Domain, indices: Any, shape: tuple[int, ...], strides: tuple[int, ...],
+    common: tuple[int, ...],
+) -> tuple[Expression, tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+    """Where indices lead in a tensor; the steps of the loops over what is not indexed; the
+    loops over the indices' common shape, which take the place of indexed dimensions."""
     chosen = [dim for dim, each in enumerate(indices) if each is not None]
-    if not chosen or any(indices[dim].spec.dtype is d.bool_ for dim in chosen):
-        raise Unsupported("masks")
-    domain = at.points()
-    rank = len(domain.sizes)
-    kept = len(shape) - len(chosen)
-    wide = rank - kept
+    rank, wide = len(domain.sizes), len(common)
     adjacent = chosen == list(range(chosen[0], chosen[-1] + 1))
     start = chosen[0] if adjacent else 0
     place: Expression = domain.terms.constant(0, d.int64)
@@ -113,11 +112,24 @@ def index(at: At, self: Value, indices: Any) -> None:
         message = f"index is out of bounds for dimension {dim} with size {shape[dim]}"
         place = place + at.within(which, shape[dim], IndexError, message) * strides[dim]
     rest = [dim for dim in range(len(shape)) if dim not in chosen]
-    along = [0] * rank
-    loops = [*range(start), *range(start + wide, rank)]
-    for loop, dim in zip(loops, rest, strict=True):
-        along[loop] = strides[dim]
-    domain.store(_lookup(domain, self, tuple(along), place))
+    still = [0] * rank
+    for loop, dim in zip([*range(start), *range(start + wide, rank)], rest, strict=True):
+        still[loop] = strides[dim]
+    return place, tuple(still), tuple(range(start, start + wide))
+
+
+@lowering("_index")
+def index(at: At, self: Value, indices: Any) -> None:
+    """Indexed dimensions give way to the indices' common shape."""
+    chosen = [each for each in indices if each is not None]
+    if not chosen or any(each.spec.dtype is d.bool_ for each in chosen):
+        raise Unsupported("masks")
+    common = numpy.broadcast_shapes(*[each.spec.shape for each in chosen])
+    domain = at.points()
+    place, still, _ = indexed_place(
+        at, domain, indices, self.spec.shape, self.spec.strides, common
+    )
+    domain.store(_lookup(domain, self, still, place))
 
 
 @lowering("take")
@@ -147,9 +159,9 @@ def _scattered(at: At, self: Value, dim: int, index: Value, source: Any, combine
     _, target = _copied(at, self)
     domain = at.over(index.spec.shape or (1,))
     dim %= len(domain.sizes)
-    size, step = _along(self, dim)
+    size, step = along(self, dim)
     place = _inside(at, domain.read(index).to(d.int64), size, dim) * step
-    steps = _without(target.strides or (0,), dim)
+    steps = without(target.strides or (0,), dim)
     if isinstance(source, Value):
         strides = source.spec.strides if source.spec.shape else (0,) * len(domain.sizes)
         term = domain.read_as(source, strides)
@@ -182,12 +194,12 @@ def _slices(at: At, self: Value, dim: int, index: Value, source: Value, combine:
     _, target = _copied(at, self)
     domain = at.over(source.spec.shape or (1,))
     dim %= len(domain.sizes)
-    which = _line(domain, index, dim)
+    which = line(domain, index, dim)
     kind = RuntimeError if combine else IndexError
-    size, step = _along(self, dim)
+    size, step = along(self, dim)
     message = f"{at.node.op.name}: index out of range; expected 0 to {size - 1}"
     place = at.within(which, size, kind, message) * step
-    steps = _without(target.strides or (0,), dim)
+    steps = without(target.strides or (0,), dim)
     term = domain.read(source).to(at.result.dtype)
     if combine:
         alpha = at.node.args[4]
@@ -219,7 +231,7 @@ def embedding_backward(
     whole.store(at.terms.constant(0, at.result.dtype))
     domain = at.over(grad_output.spec.shape)
     rank = len(domain.sizes)
-    which = domain.read_along(indices, range(rank - 1)).to(d.int64)
+    which = domain.readalong(indices, range(rank - 1)).to(d.int64)
     term = domain.read(grad_output)
     if padding_idx >= 0:
         term = which.eq(padding_idx).where(0, term)
@@ -236,17 +248,17 @@ def _fill_slices(at: At, self: Value, dim: int, index: Value, value: Any) -> Non
     _, target = _copied(at, self)
     rank = max(len(self.spec.shape), 1)
     dim %= rank
-    size, step = _along(self, dim)
+    size, step = along(self, dim)
     sizes = list(self.spec.shape or (1,))
     sizes[dim] = index.spec.numel
     domain = at.over(sizes)
-    which = _line(domain, index, dim)
+    which = line(domain, index, dim)
     which = (which < 0).where(which + size, which)
     message = f"index_fill: index out of range; expected {-size} to {size - 1}"
     place = at.within(which, size, IndexError, message) * step
     term = domain.operand(value, at.result.dtype)
     domain.scatter(
-        target.over(_without(target.strides or (0,), dim)), place, term, (dim,)
+        target.over(without(target.strides or (0,), dim)), place, term, (dim,)
     )
 
 

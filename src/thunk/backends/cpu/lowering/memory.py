@@ -7,8 +7,8 @@ from typing import Any
 from thunk.backends.cpu.lowering.pointwise import Operands, pointwise
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
-from thunk.compiler.lowering import At, Unsupported, lowering
-from thunk.ir.graph import Scalar, Value
+from thunk.compiler.lowering import At, Domain, Unsupported, lowering
+from thunk.ir.graph import Value
 from thunk.types import dtype as d
 from thunk.types.dtype import COMPLEX
 from thunk.types.spec import TensorSpec, contiguous_strides
@@ -80,19 +80,14 @@ def ones(to: Operands, *options: Any) -> Expression:
 
 
 def _range(at: At, start: Any, step: Any) -> None:
-    if isinstance(start, Scalar) or isinstance(step, Scalar):
-        raise Unsupported("bounds that are known only at run time")
+    """Counted in float64; integers step by whole numbers from a whole one."""
     domain = at.points()
     element = at.result.dtype
     if element.category == COMPLEX:
         raise Unsupported("complex numbers")
-    place = domain.place(0)
-    if not element.is_floating_point:
-        domain.store((place * int(step) + int(start)).to(element))
-        return
-    if not (float(start).is_integer() and float(step).is_integer()):
-        raise Unsupported("steps that must be rounded")
-    domain.store((place * int(step) + int(start)).to(element))
+    wide = d.float64 if element.is_floating_point else d.int64
+    first, each = (domain.number(value, wide) for value in (start, step))
+    domain.store((first + domain.place(0).to(wide) * each).to(element))
 
 
 @lowering("arange")
@@ -108,6 +103,39 @@ def arange_start(at: At, start: Any, end: Any, *options: Any) -> None:
 @lowering("arange.start_step")
 def arange_step(at: At, start: Any, end: Any, step: Any, *options: Any) -> None:
     _range(at, start, step)
+
+
+def _even_steps(at: At, start: Any, end: Any) -> tuple[Domain, Expression]:
+    """Each half counts from its own end, so both ends are exact; in float64."""
+    element = at.result.dtype
+    if element.category == COMPLEX:
+        raise Unsupported("complex numbers")
+    domain = at.points()
+    first, last = (domain.number(each, d.float64) for each in (start, end))
+    if not element.is_floating_point:
+        first, last = (each.unary("trunc") for each in (first, last))
+    steps = domain.sizes[0]
+    if steps == 1:
+        return domain, first
+    step = (last - first) / float(steps - 1)
+    place = domain.place(0)
+    upper = last - step * (steps - 1 - place).to(d.float64)
+    return domain, (place < steps // 2).where(first + step * place.to(d.float64), upper)
+
+
+@lowering("linspace")
+def linspace(at: At, start: Any, end: Any, steps: int, *options: Any) -> None:
+    domain, value = _even_steps(at, start, end)
+    domain.store(value.to(at.result.dtype))
+
+
+@lowering("logspace")
+def logspace(at: At, start: Any, end: Any, steps: int, base: Any, *options: Any) -> None:
+    at.math_known("pow")
+    if not at.result.dtype.is_floating_point:
+        raise Unsupported("powers that are cut to integers")
+    domain, value = _even_steps(at, start, end)
+    domain.store(domain.number(base, d.float64).math("pow", value).to(at.result.dtype))
 
 
 @lowering("eye", "eye.m")

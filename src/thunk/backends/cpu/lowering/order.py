@@ -122,7 +122,10 @@ def _store_one(at: At, rows: Rows, rank: Any, dim: int, keepdim: bool, element: 
     sizes = rows.sizes
     kept = (*sizes[:dim], 1, *sizes[dim + 1 :]) if keepdim else (*sizes[:dim], *sizes[dim + 1 :])
     domain = at.over(kept)
-    for index, memory in enumerate((rows.sorted(element), rows.origins())):
+    memories = [rows.sorted(element)]
+    if len(at.node.outputs) > 1:
+        memories.append(rows.origins())
+    for index, memory in enumerate(memories):
         strides = list(memory.strides)
         if keepdim:
             strides[dim] = 0
@@ -153,9 +156,15 @@ def _median(at: At, self: Value, dim: int, keepdim: bool, ignore_nan: bool) -> N
     """The middle element; of a row with NaN the first of them, unless they are ignored."""
     if _scalar(at, self):
         return
-    shape = self.spec.shape
-    dim %= len(shape)
-    rows = Rows(at, at.lower.window(self), shape, dim)
+    dim %= len(self.spec.shape)
+    _store_median(at, self, at.lower.window(self), self.spec.shape, dim, keepdim, ignore_nan)
+
+
+def _store_median(
+    at: At, self: Value, source: Access, shape: tuple[int, ...], dim: int, keepdim: bool,
+    ignore_nan: bool,
+) -> None:  # fmt: skip
+    rows = Rows(at, source, shape, dim)
     middle = (shape[dim] - 1) // 2
     missing = _missing(rows.own)
     if missing is None:
@@ -183,6 +192,23 @@ def median_dim(at: At, self: Value, dim: int, keepdim: bool) -> None:
 @lowering("nanmedian.dim")
 def nanmedian_dim(at: At, self: Value, dim: int, keepdim: bool) -> None:
     _median(at, self, dim, keepdim, True)
+
+
+def _median_of_all(at: At, self: Value, ignore_nan: bool) -> None:
+    if not self.spec.is_contiguous() or not self.spec.numel:
+        raise Unsupported("elements that are not in order, or none")
+    source = Access(at.lower.buffer(self), self.spec.dtype, (1,), self.spec.offset)
+    _store_median(at, self, source, (self.spec.numel,), 0, False, ignore_nan)
+
+
+@lowering("median")
+def median(at: At, self: Value) -> None:
+    _median_of_all(at, self, False)
+
+
+@lowering("nanmedian")
+def nanmedian(at: At, self: Value) -> None:
+    _median_of_all(at, self, True)
 
 
 @lowering("searchsorted.Tensor")

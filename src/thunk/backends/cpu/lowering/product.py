@@ -192,3 +192,56 @@ def dot(at: At, self: Value, other: Value) -> None:
     domain = at.over(self.spec.shape)
     kept, total = domain.reduce("add", domain.read(self) * domain.read(other), (0,)).kept(False)
     kept.store(total)
+
+
+@lowering("addr")
+def added_outer_product(
+    at: At, self: Value, vec1: Value, vec2: Value, beta: Any, alpha: Any
+) -> None:
+    element = at.result.dtype
+    if element.category != FLOATING:
+        raise Unsupported("products of integers")
+    domain = at.points()
+    left = domain.read_along(vec1, (0,)).to(element)
+    _store_sum(at, domain, self, left * domain.read_along(vec2, (1,)).to(element), beta, alpha)
+
+
+@lowering("addbmm")
+def added_products(
+    at: At, self: Value, batch1: Value, batch2: Value, beta: Any, alpha: Any
+) -> None:
+    """The batches side by side are one long product."""
+    _check(at, batch1, batch2)
+    shape, element = (batch1.spec.shape[0], *at.result.shape), at.result.dtype
+    out = _temporary(at, shape, element)
+    _multiply(at, _operand(at, batch1), _operand(at, batch2), out)
+    domain = at.over(shape)
+    if 0 in shape:
+        kept, total = at.points(), at.terms.constant(0, element)
+    else:
+        kept, total = domain.reduce("add", domain.lower.load(out[1]), (0,)).kept(False)
+    _store_sum(at, kept, self, total, beta, alpha)
+
+
+@lowering("linalg_cross")
+def cross(at: At, self: Value, other: Value, dim: int) -> None:
+    """Three elements a row, each from the two others of both operands."""
+    element = at.result.dtype
+    if element.category != FLOATING:
+        raise Unsupported("products of integers")
+    whole = at.points()
+    rank = len(whole.sizes)
+    dim %= rank
+    rows = at.over((*whole.sizes[:dim], 1, *whole.sizes[dim + 1 :]))
+    spec = at.result
+    target = at.lower.buffer(at.node.outputs[0])
+
+    def component(value: Value, index: int) -> Expression:
+        access = whole.window(value)
+        steps = tuple([0 if loop == dim else step for loop, step in enumerate(access.strides)])
+        offset = access.offset + index * access.strides[dim]
+        return at.lower.load(Access(access.buffer, access.element, steps, offset)).to(element)
+
+    for place, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        term = component(self, i) * component(other, j) - component(self, j) * component(other, i)
+        rows.write(Access(target, element, spec.strides, place * spec.strides[dim]), term)

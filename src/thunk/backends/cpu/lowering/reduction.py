@@ -112,6 +112,15 @@ def min_all(at: At, self: Value) -> None:
     _extreme(at, self, None, False, "minimum")
 
 
+@lowering("aminmax")
+def aminmax(at: At, self: Value, dim: int | None, keepdim: bool) -> None:
+    domain = at.over(self.spec.shape)
+    over = loops_of(dim, len(domain.sizes))
+    for index, combine in enumerate(("minimum", "maximum")):
+        kept, found = domain.reduce(combine, domain.read(self), over).kept(keepdim)
+        kept.store(found, index)
+
+
 def _positioned(
     at: At, self: Value, dim: int | None, keepdim: bool, combine: str
 ) -> tuple[Domain, Expression, Expression]:
