@@ -32,7 +32,7 @@ def embedding(
     domain = at.points()
     rank = len(domain.sizes)
     rows, stride = weight.spec.shape[0], weight.spec.strides[0]
-    index = domain.readalong(indices, range(rank - 1)).to(d.int64)
+    index = domain.read_along(indices, range(rank - 1)).to(d.int64)
     message = f"embedding: {OUT_OF_SELF}; expected indices from 0 to {rows - 1}"
     place = at.within(index, rows, IndexError, message) * stride
     along = (0,) * (rank - 1) + (weight.spec.strides[1],)
@@ -231,7 +231,7 @@ def embedding_backward(
     whole.store(at.terms.constant(0, at.result.dtype))
     domain = at.over(grad_output.spec.shape)
     rank = len(domain.sizes)
-    which = domain.readalong(indices, range(rank - 1)).to(d.int64)
+    which = domain.read_along(indices, range(rank - 1)).to(d.int64)
     term = domain.read(grad_output)
     if padding_idx >= 0:
         term = which.eq(padding_idx).where(0, term)
