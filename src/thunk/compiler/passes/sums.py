@@ -97,7 +97,7 @@ def _is_product(node: Node | None) -> bool:
 
 
 def _is_one(alpha: Any) -> bool:
-    return not isinstance(alpha, Scalar) and alpha == 1
+    return not isinstance(alpha, Scalar) and bool(alpha == 1)
 
 
 def _alike(value: Value, node: Node) -> bool:
