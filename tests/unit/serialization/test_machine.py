@@ -6,6 +6,7 @@ import pickle
 import pickletools
 import zipfile
 from collections import Counter, OrderedDict, defaultdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_a_malicious_file_is_refused_and_not_run(tmp_path: Path, protocol: int) 
         (exec, "builtins.exec"),
         (getattr, "builtins.getattr"),
         (__import__, "builtins.__import__"),
-        (Path, "pathlib.Path"),
+        (Fraction, "fractions.Fraction"),
         (thunk.load, "load"),
     ],
 )
