@@ -111,6 +111,7 @@ class Lower:
         self.uniform: dict[Buffer, Expression] = {}
         self.counts: dict[str, int] = {}
         self.twins: dict[Value, dict[Any, Buffer]] = {}
+        self.memory: dict[Any, Any] = {}  # what lowerings remember from node to node
         self.failures: list[Failure] = []
         self._where = ""
         self.constants = Constants()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+import pytest
 
 from graphs import Recorder, agree
+from thunk.backends.cpu.onednn.find import status
 from thunk.compiler.lowering import LibraryCall
 
 
@@ -70,3 +72,26 @@ def test_an_added_matrix_is_part_of_the_call() -> None:
     product = (recorder.input(values(64, 50)), recorder.input(values(50, 100)))
     recorder.outputs(recorder.call("addmm", part, *product))
     assert calls(agree(recorder, 1e-4)) == (1, 0)
+
+
+def recurrence(steps: int, rows: int) -> tuple[Any, list[str]]:
+    """The program of products with one matrix, one after the other, and its library calls."""
+    recorder = Recorder()
+    state, weight = recorder.input(values(rows, 320)), recorder.input(values(320, 320) / 20)
+    for _ in range(steps):
+        state = recorder.call("tanh", recorder.call("mm", state, weight))
+    recorder.outputs(state)
+    program = agree(recorder, 1e-4)
+    return program, [
+        each.name.split()[0] for each in program.schedule.steps if isinstance(each, LibraryCall)
+    ]
+
+
+@pytest.mark.skipif(not status().found, reason="oneDNN is not installed")
+def test_a_matrix_of_many_products_is_packed_once() -> None:
+    assert recurrence(5, 16)[1] == ["reorder", *["matmul"] * 5]
+
+
+def test_a_matrix_of_few_products_or_of_few_rows_is_not_packed() -> None:
+    assert recurrence(3, 16)[1] == ["matmul"] * 3
+    assert recurrence(5, 2)[1] == ["matmul"] * 5

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from thunk.backends.cpu.calls.build import build
 from thunk.backends.cpu.calls.layout import Layout, plain
-from thunk.backends.cpu.calls.specs import AddOperand, matmul
-from thunk.backends.cpu.lowering.blocked import call_library, layout_of
+from thunk.backends.cpu.calls.specs import AddOperand, Reorder, matmul
+from thunk.backends.cpu.lowering.blocked import call_library, layout_of, room
+from thunk.backends.cpu.onednn.call import OneDnnCall
 from thunk.backends.cpu.runner import threads
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
@@ -18,6 +20,10 @@ from thunk.types.dtype import FLOATING, dtype
 from thunk.types.spec import contiguous_strides
 
 FUSED_POINTS = 1 << 12  # below this an addition of our own costs less than the library's
+
+FEWEST_ROWS = 8  # products with fewer read the matrix at the pace of memory, packed or not
+WORTH_PACKING = 1 << 18  # bytes; smaller matrices stay in cache
+OFTEN = 4
 
 
 def _place(at: At, value: Value) -> Access:
@@ -40,15 +46,60 @@ def _multiply(
         _store_no_products(at, out, [bias, added])
         return
     post = () if added is None else (AddOperand(added[0]),)
-    spec = matmul(
-        left[0], right[0], out[0], None if bias is None else bias[0], post, threads().count
-    )
+    summand = None if bias is None else bias[0]
+    spec = matmul(left[0], right[0], out[0], summand, post, threads().count)
+    packed = _packed(at, right) if out[0].shape[-2] >= FEWEST_ROWS else None
+    if packed is not None:
+        better = matmul(left[0], packed[0], out[0], summand, post, threads().count)
+        if isinstance(build(better), OneDnnCall):
+            spec, right = better, packed
     places = {"left": left[1], "right": right[1], "out": out[1]}
     if added is not None:
         places["added0"] = added[1]
     if bias is not None:
         places["bias"] = bias[1]
     call_library(at, spec, places)
+
+
+def _packed(at: At, right: tuple[Layout, Access]) -> tuple[Layout, Access] | None:
+    """A matrix that many products read, in the library's own layout: reordered once."""
+    own, access = right
+    if own.nbytes < WORTH_PACKING or len(own.shape) != 2 or own.strides is None:
+        return None
+    key = (access.buffer, own.shape, access.strides, access.offset)
+    memory = at.lower.memory
+    if key not in memory:
+        memory[key] = None
+        if _times_read(at).get(key, 0) >= OFTEN:
+            memory[key] = _pack(at, own, access)
+    found: tuple[Layout, Access] | None = memory[key]
+    return found
+
+
+def _times_read(at: At) -> dict[Any, int]:
+    """How many products read each matrix on their right."""
+    known: dict[Any, int] | None = at.lower.memory.get(_times_read)
+    if known is None:
+        known = at.lower.memory[_times_read] = {}
+        for node in at.lower.graph.nodes:
+            if node.op.full_name in ("aten::mm", "aten::addmm"):
+                value = node.args[-1 if node.op.full_name == "aten::mm" else 2]
+                access = _place(at, value)
+                key = (access.buffer, value.spec.shape, access.strides, access.offset)
+                known[key] = known.get(key, 0) + 1
+    return known
+
+
+def _pack(at: At, own: Layout, access: Access) -> tuple[Layout, Access] | None:
+    rows = plain((FEWEST_ROWS, own.shape[0]), own.dtype)
+    out = plain((FEWEST_ROWS, own.shape[1]), own.dtype)
+    layout = build(matmul(rows, own.freed(), out, threads=threads().count)).layout("right")
+    if layout.is_free or layout.is_plain:
+        return None
+    place = Access(room(at, layout), layout.dtype, ())
+    spec = Reorder(own, layout, threads().count)
+    call_library(at, spec, {"source": access, "result": place})
+    return layout, place
 
 
 def _store_no_products(
