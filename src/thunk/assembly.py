@@ -12,11 +12,16 @@ import thunk.backends.reference.rules
 import thunk.lazy.install
 import thunk.ops.families
 import thunk.tensor.methods  # noqa: F401
+from thunk.base.config import config
+from thunk.dispatch.state import record_by_default
 from thunk.nn.modules.module import Module
 from thunk.nn.parameter import Parameter
 from thunk.serialization.rebuild import announce_parameter_class
 from thunk.serialization.safe import announce_family
 from thunk.tensor.public import functions
+
+record_by_default(not config.eager)
+config.watch("eager", lambda: record_by_default(not config.eager))
 
 # `serialization` stands beside `nn` and knows it by announcement only.
 announce_parameter_class(Parameter)

@@ -18,6 +18,8 @@ _NOTHING = KeySet()
 
 # Makes the recorder of a thread; the layer that records puts its own here.
 recorder_of_thread: list[Any] = []
+# Whether threads record from their start; empty: not yet.
+by_default: list[bool] = []
 
 
 class State(threading.local):
@@ -41,6 +43,7 @@ class State(threading.local):
         self.dispatch_modes: list[Any] = []
         self.saved_tensor_hooks: list[Any] = []
         self.saved_hooks_disabled: str | None = None
+        self.lazy = bool(by_default and by_default[0])
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -71,6 +74,12 @@ class State(threading.local):
 
 state = State()
 listeners.append(state.changed)
+
+
+def record_by_default(value: bool) -> None:
+    """Let this thread, and those that start from now on, record calls or run them at once."""
+    by_default[:] = [value]
+    state.lazy = value
 
 
 class key_guard:

@@ -15,6 +15,7 @@ from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.ir.opdef import OpDef
+from thunk.lazy.eager import run_now
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import history_of_node
 from thunk.lazy.trace import Trace, has_history, has_storage, traces
@@ -31,6 +32,8 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         return _change_window(op, functional, args)
     place = next(i for i, each in enumerate(op.schema.arguments) if each.is_written)
     target = args[place]
+    if _reinterprets(target):
+        return _write_now(op, args, target)
     derives = not has_history(target)
     recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
     check_writable(op.name, target, recording, "idempotent" in functional.variants)
@@ -44,10 +47,37 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     check_result(op.name, target._spec, result._spec)
     if result._spec.dtype is not target._spec.dtype:
         result = result.to(target._spec.dtype)
+    result = _laid_out(target, result)
     if derives and has_history(target) and not has_storage(target) and target._node is not None:
         del target._history  # the checks asked for it; it follows from the node again
     rebind(trace, target, result)
     return target
+
+
+def _reinterprets(target: Any) -> bool:
+    """Whether the target reads its memory as another dtype than the trace does."""
+    if not has_storage(target):
+        return False
+    home = target._storage.home
+    return home is not None and home.dtype is not target._spec.dtype
+
+
+def _write_now(op: OpDef, args: tuple[Any, ...], target: Any) -> Any:
+    """Bits are written where they are; the trace knows values, not bits."""
+    for each in tensors_in(args):
+        if each._node is not None:
+            each._node.trace.materialise()
+    target._storage.writable()
+    return run_now(op, args)
+
+
+def _laid_out(target: Any, result: Any) -> Any:
+    """The result in the memory order of what it replaces, if that is all there is."""
+    spec = target._spec
+    whole = not has_storage(target) or target._storage.home == spec
+    if whole and spec.is_non_overlapping_and_dense() and result._spec.strides != spec.strides:
+        return t.relayout(result, spec.strides)
+    return result
 
 
 def _change_window(op: OpDef, functional: OpDef, args: tuple[Any, ...]) -> Any:
@@ -100,6 +130,8 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
 
 def _rebind_plain(trace: Trace, target: Any, old: TraceNode, new: TraceNode) -> None:
     """A pending result that shares memory with nobody."""
+    if _reinterprets(target):
+        return _write_now(op, args, target)
     derives = not has_history(target)
     trace.writes.append((target, derives))
     if old.requires_grad and not state.grad_enabled:

@@ -41,7 +41,7 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         if replaced is None:
             return run_now(op, args)
         op, args = replaced
-    elif op.needs_values:
+    elif op.needs_values or not _returns_tensors(op):
         return run_now(op, args)
     if op is _relayout and args[0]._spec == infer(op, args):
         return trace.wrap(trace.node_of(args[0], False))  # values are functional: a copy is a name
@@ -50,6 +50,13 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     if node.outputs is not None:
         return tuple([result(trace, op, each, source, True) for each in node.outputs])
     return result(trace, op, node, source)
+
+
+def _returns_tensors(op: OpDef) -> bool:
+    """Whether all results are tensors, or one list of them."""
+    returns = [each.type for each in op.schema.returns]
+    listed = any(each.is_list for each in returns)
+    return all(each.base == "Tensor" for each in returns) and (not listed or len(returns) == 1)
 
 
 def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:

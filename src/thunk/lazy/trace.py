@@ -211,8 +211,11 @@ class Trace:
         storage: Storage = tensor._storage
         if storage.trace is not None and storage.trace is not self:
             storage.trace.materialise()
-        node: TraceNode | None = storage.node
         spec: TensorSpec = tensor._spec
+        if storage.home is not None and storage.home.dtype is not spec.dtype:
+            storage.writable()  # the trace knows it as values of another dtype
+            storage.home = None
+        node: TraceNode | None = storage.node
         if node is None or node.trace is not self:
             if node is not None:
                 node.trace.materialise()

@@ -57,6 +57,11 @@ class Storage:
             self.node.trace.materialise()
         return self.data
 
+    def share(self) -> None:
+        """From here on others may write to this memory, or expect to see what is written to it."""
+        self.writable()
+        self.foreign = True
+
     @property
     def existed(self) -> bool:
         """Whether there was memory before the trace that holds newer contents."""
@@ -145,7 +150,10 @@ def array_of(storage: Storage, spec: TensorSpec) -> numpy.ndarray:
 
 
 def adopt(array: numpy.ndarray, resizable: bool = False) -> tuple[Storage, TensorSpec]:
-    """Storage and spec that share `array`'s memory. Strides must be whole and not negative."""
+    """Storage and spec that share `array`'s memory. Strides must be whole and not negative.
+
+    Memory that is not `resizable` is somebody else's too.
+    """
     element = from_numpy_dtype(array.dtype)
     if array.dtype.byteorder not in "=|<" and array.size:
         raise ValueError("from_numpy: expected native byte order, got swapped; use .astype first")
@@ -164,4 +172,4 @@ def adopt(array: numpy.ndarray, resizable: bool = False) -> tuple[Storage, Tenso
     if array.size == 0:
         return Storage(allocate(0), resizable), spec.with_shape(spec.shape)
     flat = numpy.lib.stride_tricks.as_strided(array, (spec.extent(),), (element.itemsize,))
-    return Storage(flat.view(numpy.uint8), resizable), spec
+    return Storage(flat.view(numpy.uint8), resizable, foreign=not resizable), spec

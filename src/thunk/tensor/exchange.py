@@ -39,10 +39,8 @@ class Exchange(TensorBase):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
-        array = self._array()
-        # From here on others may write to this memory, or expect to see what is written to it.
-        self._storage.foreign = True
-        return array
+        self._storage.share()
+        return self._array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         array = self.numpy()
@@ -67,8 +65,8 @@ class Exchange(TensorBase):
     ) -> object:
         if requires_grad(self):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        self._storage.share()
         array = self._array()
-        self._storage.foreign = True
         return dlpack.to_capsule(
             array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )

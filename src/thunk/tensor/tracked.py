@@ -137,6 +137,8 @@ class Tracked(TensorBase):
                 raise RuntimeError("Can't detach views in-place. Use detach() instead.")
             history.grad_fn = None
             history.requires_grad = False
+            if self._node is not None:
+                self._node.trace.flag_changed(self)
         return self
 
     @property
