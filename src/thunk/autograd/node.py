@@ -145,3 +145,5 @@ def set_history(tensor: TensorBase, node: Node, index: int) -> None:
     history.grad_fn = node
     history.output_index = index
     history.view_version = tensor._versions.value
+    if tensor._node is not None:
+        tensor._node.trace.flag_changed(tensor)
