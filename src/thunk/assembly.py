@@ -20,8 +20,14 @@ from thunk.serialization.rebuild import announce_parameter_class
 from thunk.serialization.safe import announce_family
 from thunk.tensor.public import functions
 
-record_by_default(not config.eager)
-config.watch("eager", lambda: record_by_default(not config.eager))
+
+def _choose_execution() -> None:
+    record_by_default(config.lazy and not config.eager)
+
+
+_choose_execution()
+config.watch("lazy", _choose_execution)
+config.watch("eager", _choose_execution)
 
 # `serialization` stands beside `nn` and knows it by announcement only.
 announce_parameter_class(Parameter)

@@ -41,7 +41,7 @@ def _plan(trace: Trace) -> Plan:
     counts = tuple(map(getrefcount, trace.results)) if regular else ()
     if regular:
         known: Plan | None = end.plans.get(counts)
-        if known is not None:
+        if known is not None and known.fits(trace):
             return known
     layout = layout_of(trace)
     plan: Plan | None = end.plans.get(layout)

@@ -130,8 +130,6 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
 
 def _rebind_plain(trace: Trace, target: Any, old: TraceNode, new: TraceNode) -> None:
     """A pending result that shares memory with nobody."""
-    if _reinterprets(target):
-        return _write_now(op, args, target)
     derives = not has_history(target)
     trace.writes.append((target, derives))
     if old.requires_grad and not state.grad_enabled:

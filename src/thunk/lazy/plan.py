@@ -26,6 +26,17 @@ from thunk.runtime.tensors import new_tensor
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import VersionCounter
 
+# Operators that have one right result, bit for bit, whoever computes them.
+EXACT = frozenset({
+    "add", "sub", "rsub", "mul", "div", "neg", "abs", "sign", "sqrt", "relu", "clamp", "maximum",
+    "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or",
+    "logical_xor", "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "where", "fill",
+    "copy", "clone", "relayout", "full", "zeros", "ones", "empty", "arange", "zeros_like",
+    "ones_like", "full_like", "empty_like", "eye", "cat", "stack", "index_select", "gather",
+    "_index", "_to_copy", "as_strided_scatter", "select_scatter", "slice_scatter", "masked_fill",
+    "tril", "triu", "flip", "roll", "repeat", "with_history", "isnan", "isinf", "isfinite",
+    "floor", "ceil", "trunc", "round",
+})  # fmt: skip
 SMALL_NODES = 32
 SMALL_BYTES = 1 << 16
 
@@ -61,7 +72,10 @@ class Program:
 
 
 def _is_small(graph: Graph) -> bool:
+    """Whether to interpret is quicker, and gives the bits that compiled code gives."""
     if len(graph.nodes) > SMALL_NODES:
+        return False
+    if not all(node.op.view or node.op.name in EXACT for node in graph.nodes):
         return False
     values = [*graph.inputs, *[each for node in graph.nodes for each in node.outputs]]
     return all(
@@ -74,7 +88,8 @@ class Plan:
     """How to run a cut and where its results go."""
 
     __slots__ = (
-        "inputs", "numbers", "plain", "program", "residuals", "sharing", "stored",
+        "inputs", "numbers", "plain", "program", "residuals", "sharing", "storages", "stored",
+        "written",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, layout: Layout) -> None:
@@ -99,9 +114,21 @@ class Plan:
             ]
         )
         self.sharing = layout.sharing
+        self.written = layout.stored
+        self.storages = len(trace.storages)
         self.residuals = tuple(
             [each._replace(output=places.get(each.node, -1)) for each in residuals]
         )
+
+    def fits(self, trace: Trace) -> bool:
+        """Whether the walk's lists hold what they held when the plan was made."""
+        results, storages = trace.results, trace.storages
+        if len(storages) != self.storages:
+            return False
+        for entry in self.plain:
+            if results[entry[0]]._node is not entry[2]:
+                return False
+        return all(storages[index].node is node for index, node in self.written)
 
     def execute(self, trace: Trace) -> list[Bytes]:
         """Compute the outputs; nothing is committed yet."""

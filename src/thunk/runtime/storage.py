@@ -22,12 +22,13 @@ class Storage:
     `data` has it computed first. `node` and `home` say which value of the trace is the contents and
     in which geometry; `plain` and `tracked` are what a trace needs to know of a leaf over it,
     without and with gradients; `users` counts tensors of the trace that look into it. `foreign`
-    marks memory that others can write to or read behind our back.
+    marks memory that others can write to or read behind our back, `pinned` memory whose address
+    somebody knows.
     """
 
     __slots__ = (
-        "__weakref__", "_data", "foreign", "home", "node", "plain", "resizable", "trace", "tracked",
-        "users",
+        "__weakref__", "_data", "foreign", "home", "node", "pinned", "plain", "resizable", "trace",
+        "tracked", "users",
     )  # fmt: skip
 
     def __init__(self, data: Bytes | None, resizable: bool = True, foreign: bool = False) -> None:
@@ -40,6 +41,7 @@ class Storage:
         self.plain: Any = None
         self.tracked: Any = None
         self.users = 0
+        self.pinned = False
 
     @property
     def data(self) -> Bytes | None:
@@ -74,7 +76,7 @@ class Storage:
 
     def receive(self, data: Bytes) -> None:
         """Take new contents over; shared memory is written in place, so that others see it."""
-        if self.foreign and self._data is not None:
+        if (self.foreign or self.pinned) and self._data is not None:
             self._data[: data.nbytes] = data[: self._data.nbytes]
         else:
             self._data = data

@@ -39,6 +39,7 @@ class UntypedStorage:
     def data_ptr(self) -> int:
         """The address of the first byte; 0 if there is none."""
         data = self.memory.data
+        self.memory.pinned = True
         return 0 if data is None or not data.nbytes else int(data.ctypes.data)
 
     def nbytes(self) -> int:
@@ -135,6 +136,8 @@ _alive: weakref.WeakKeyDictionary[Storage, weakref.ref[UntypedStorage]] = (
 
 def storage_of(memory: Storage) -> UntypedStorage:
     """The public storage of a block of memory."""
+    if memory.trace is not None:
+        memory.trace.materialise()  # from here on its owner may be this object alone
     found = _alive.get(memory)
     public = None if found is None else found()
     if public is None:

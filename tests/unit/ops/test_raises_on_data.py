@@ -35,7 +35,7 @@ CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
 @pytest.mark.parametrize(("name", "kind", "call"), CASES, ids=[case[0] for case in CASES])
 def test_values_that_are_refused(name: str, kind: type[Exception], call: Callable[[], Any]) -> None:
     with pytest.raises(kind):
-        call()
+        call().tolist()  # recorded calls fail when somebody looks
     op = find_op(f"aten::{name}")
     assert op is not None
     assert op.raises_on_data

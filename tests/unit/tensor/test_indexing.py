@@ -188,9 +188,11 @@ def matrix() -> Any:
 )
 def test_wrong_indices(index: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
-        matrix()[index]
+        matrix()[index].tolist()
+    changed = matrix()
     with pytest.raises(error):
-        matrix()[index] = 1
+        changed[index] = 1
+        changed.tolist()
 
 
 def test_a_float_tensor_is_no_index() -> None:
