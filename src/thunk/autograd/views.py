@@ -40,7 +40,7 @@ def _window(source: TensorBase, spec: TensorSpec, op: OpDef, several: bool) -> A
 
 
 def _check_bounds(storage: Storage, spec: TensorSpec, op: OpDef) -> None:
-    if storage.data is None or spec.numel == 0:
+    if spec.numel == 0 or storage.memory is None:
         return
     needed = spec.extent() * spec.dtype.itemsize
     if needed > storage.nbytes:

@@ -6,22 +6,26 @@ that write, and nobody else reads it later.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.expression import READING, Expression
 from thunk.compiler.loops import Loops
 from thunk.compiler.nest import Nest
 from thunk.compiler.schedule import Schedule, reads_of
+from thunk.runtime.backend import Donated
 
 Aliases = dict[Buffer, Buffer]
 
 
 def find_aliases(
-    schedule: Schedule, loops: dict[int, Loops], donated: frozenset[int]
+    schedule: Schedule, loops: dict[int, Loops], donated: Donated
 ) -> Aliases:
     """For every buffer that can take over another's memory, the other."""
     last = _last_reads(schedule)
     written = _first_writes(schedule)
     givers = {schedule.inputs[index] for index in donated}
+    takers = _takers(schedule, donated)
     kept = set(schedule.inputs) - givers | set(schedule.outputs)
     aliases: Aliases = {}
     taken: set[Buffer] = set()
@@ -37,6 +41,7 @@ def find_aliases(
                 accesses = reads[other]
                 if (
                     other not in taken and other not in kept and last.get(other) == number
+                    and takers.get(other, buffer) is buffer
                     and other not in step.made and late[other] <= when
                     and other.nbytes == buffer.nbytes
                     and all(_same_place(each, target) for each in accesses)
@@ -45,6 +50,13 @@ def find_aliases(
                     taken.add(other)
                     break
     return aliases
+
+
+def _takers(schedule: Schedule, donated: Donated) -> dict[Buffer, Buffer]:
+    """The one output that may take each donated input's memory over, where that is said."""
+    if not isinstance(donated, Mapping):
+        return {}
+    return {schedule.inputs[index]: schedule.outputs[to] for index, to in donated.items()}
 
 
 def _preferred(

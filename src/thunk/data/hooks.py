@@ -9,15 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thunk.lazy.trace import traces
+from thunk.lazy.step import settle_before_fork
 
-
-def _compute_what_is_pending() -> None:
-    """A worker must not run the program that its loader recorded."""
-    traces.current.materialise()
-
-
-before_fork: list[Callable[[], None]] = [_compute_what_is_pending]
+before_fork: list[Callable[[], None]] = [settle_before_fork]
 
 
 def run_before_fork() -> None:

@@ -31,7 +31,7 @@ def on_miss(
     position = trace.end
     start = trace.at()
     if start.cut_here:
-        trace.materialise()
+        trace.launch("trace too long")
         return entry.call(*args, **kwargs)  # the operands are leaves of a new walk
     if start is not position or key in start.children:
         found = start.children.get(key)

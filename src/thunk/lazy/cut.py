@@ -1,24 +1,34 @@
-"""Enters: a walk. Leaves: the values of everything that is still alive, and of what backward needs.
+"""Enters: a walk. Leaves: its results with their tensors, computed or under way.
 
-Invariant: nothing is committed before everything is computed; an interrupt leaves the walk pending.
+Invariant: either everything is committed or nothing. An interrupt before the run was handed over
+leaves the walk pending, and one after it finds the walk committed.
 """
 
 from __future__ import annotations
 
 from sys import getrefcount
+from typing import Any
 
 from thunk.dispatch.state import no_grad_recording
+from thunk.lazy.cause import announce, announce_compile
+from thunk.lazy.compiled import Computation
 from thunk.lazy.eager import eager
 from thunk.lazy.layout import layout_of
-from thunk.lazy.metrics import count
 from thunk.lazy.plan import Plan
+from thunk.lazy.run import Run, inflight
 from thunk.lazy.trace import Trace
+from thunk.lazy.watch import watched
+from thunk.runtime.launch import DependentFailure, Launch
+from thunk.runtime.storage import Bytes, allocate
 
 _MOST_MASKS = 64
 
 
-def cut(trace: Trace) -> None:
-    """Run the walk and commit it."""
+def cut(trace: Trace, wait: bool = True, cause: str = "") -> None:
+    """Run the walk and commit it; who does not `wait` gets results that are still being computed.
+
+    A failure of a run that was waited for is raised here, any other by the next who waits.
+    """
     if trace.cutting:
         raise RuntimeError("lazy: expected no value to be needed while a trace is being cut")
     if trace.is_empty:
@@ -26,12 +36,114 @@ def cut(trace: Trace) -> None:
     trace.cutting = True
     try:
         plan = _plan(trace)
-        count("Executions")
-        outputs = plan.execute(trace)
-        plan.commit(trace, outputs)
-        trace.reset()
+        if plan.empty:
+            _commit(trace, plan, [], None)
+        else:
+            _execute(trace, plan, wait, cause)
     finally:
         trace.cutting = False
+    if wait and inflight.runs:
+        inflight.check()
+
+
+def _execute(trace: Trace, plan: Plan, wait: bool, cause: str) -> None:
+    computation = plan.computation
+    if computation.donated:
+        for storage in trace.storages:
+            if storage.foreign:
+                computation = plan.without_donation()
+                break
+    if watched():
+        announce(computation, cause)
+    if computation.executable is None and not computation.interprets:
+        announce_compile(computation, cause)
+    inputs, numbers = plan.inputs(trace.leaves), plan.numbers(trace.scalars)
+    waits = wait and not computation.donated
+    try:
+        if computation.interprets:
+            inflight.drain()
+            _refuse_spoilt(inputs)
+            outputs, waits = computation.run(inputs, numbers), True
+        elif waits:
+            outputs = computation.run(inputs, numbers)
+        else:
+            launch = computation.prepare(inputs, numbers)
+    except Exception as error:
+        _fail(trace, plan, computation, inputs, numbers, error)
+        return
+    if waits:
+        _commit(trace, plan, outputs, None)
+    else:
+        run = Run(computation, inputs, numbers)
+        run.launch = launch
+        _start(trace, plan, run, launch)
+
+
+def _start(trace: Trace, plan: Plan, run: Run, launch: Launch) -> None:
+    generation = trace.generation
+    run.leaves, run.storages, run.stored = trace.leaves, trace.storages, plan.undo
+    outputs: list[Bytes] | None = None
+    try:
+        launch.start()
+        outputs = run.outputs = launch.outputs if launch.error is None else _spoil(run, launch)
+        inflight.add(run)
+        _commit(trace, plan, outputs, run)
+    except BaseException:
+        if launch.started and trace.generation == generation:
+            if outputs is None:
+                outputs = run.outputs = launch.outputs
+                inflight.add(run)
+            _commit(trace, plan, outputs, run)
+        raise
+
+
+def _spoil(run: Run, launch: Launch) -> list[Bytes]:
+    """Memory for the results of a run that failed at once."""
+    return launch.outputs or _empty_outputs(run.computation)
+
+
+def _empty_outputs(computation: Computation) -> list[Bytes]:
+    return [
+        allocate(each.spec.numel * each.spec.dtype.itemsize) for each in computation.graph.outputs
+    ]
+
+
+def _fail(
+    trace: Trace, plan: Plan, computation: Computation, inputs: Any, numbers: Any,
+    error: Exception,
+) -> None:  # fmt: skip
+    """Commit a run that failed before it gave results; what can be computed will be."""
+    run = Run(computation, inputs, numbers)
+    run.error = error
+    run.outputs = _empty_outputs(computation)
+    run.leaves, run.storages, run.stored = trace.leaves, trace.storages, plan.undo
+    inflight.add(run)
+    _commit(trace, plan, run.outputs, run)
+
+
+def _commit(trace: Trace, plan: Plan, outputs: list[Bytes], run: Run | None) -> None:
+    plan.tally.cuts += 1
+    plan.tally.runs += not plan.empty
+    walk = (trace.results, trace.registered, trace.storages, trace.known, trace.segment)
+    generation = trace.generation
+    try:
+        plan.commit(*walk, outputs, run)
+        trace.reset()
+    except BaseException:
+        if trace.generation == generation:
+            plan.commit(*walk, outputs, run)
+        trace.reset()
+        raise
+
+
+def _refuse_spoilt(inputs: Any) -> None:
+    """An interpreter would compute with what a failed run left."""
+    if inflight.has_failed:
+        raise DependentFailure("run: expected its inputs to have been computed")
+    for memory in inputs:
+        cause = inflight.why_spoilt(memory)
+        if cause is not None:
+            raise DependentFailure(f"run: expected computed inputs, got a failure: {cause}")
 
 
 def _plan(trace: Trace) -> Plan:

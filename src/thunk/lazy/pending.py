@@ -1,7 +1,7 @@
 """Enters: a pending tensor and the name of a field it lacks. Leaves: the field.
 
-Invariant: a pending tensor starts with nothing but its node; everything else is derived when asked
-for, so recording pays for none of it.
+Invariant: a pending tensor starts with nothing but its node, and a computed one has nothing but
+where it came from; everything else is derived when asked for, so steps pay for none of it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def fill(tensor: Any, name: str) -> Any:
         return None
     if name == "_history":
         value = tensor._history = _history_of(tensor, node)
-    elif name == "_versions":
-        value = tensor._versions = counter_of_birth(node is not None and node.inference)
     elif node is None:
-        raise AttributeError(f"expected a tensor with {name}, got one that was never made")
+        value = _of_result(tensor, name)
+    elif name == "_versions":
+        value = tensor._versions = counter_of_birth(node.inference)
     elif name == "_spec":
         value = tensor._spec = node.spec
     else:
@@ -38,15 +38,42 @@ def fill(tensor: Any, name: str) -> Any:
     return value
 
 
+def _of_result(tensor: Any, name: str) -> Any:
+    """A field of a tensor that was computed and not looked at since."""
+    origin = tensor._origin
+    if type(origin) is not tuple or len(origin) != 4:
+        if name == "_versions":
+            tensor._versions = counter_of_birth(False)
+            return tensor._versions
+        raise AttributeError(f"expected a tensor with {name}, got one that was never made")
+    segment, result, memory, run = origin
+    if name == "_versions":
+        tensor._versions = counter_of_birth(result.node.inference)
+    elif name == "_spec":
+        tensor._spec = result.spec
+    else:
+        if result.node.inference:
+            tensor._versions  # noqa: B018  (found while it is known what the result was)
+        tensor._spec = result.spec
+        tensor._storage = result.storage(memory, run)
+        tensor._origin = None if segment is None else (segment, result.node)
+    return getattr(tensor, name)
+
+
 def _history_of(tensor: Any, node: TraceNode | None) -> History | None:
     origin = tensor._origin
     if origin is None:
         return None if node is None else history_of_node(node, node.trace.segment)
-    tensor._origin = None
     if type(origin) is tuple:
-        segment, producer = origin
-        past: History | None = history_of_node(producer, segment)
+        segment, producer = origin[:2]
+        if len(origin) == 4:
+            tensor._origin = (None, *origin[1:])
+            producer = producer.node
+        else:
+            tensor._origin = None
+        past: History | None = None if segment is None else history_of_node(producer, segment)
         return past
+    tensor._origin = None
     assert node is not None
     several = type(origin) is OneOf
     tensor._history = history_of_node(node, node.trace.segment)

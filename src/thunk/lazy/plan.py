@@ -1,117 +1,84 @@
 """Enters: the end of a walk and its layout. Leaves: the program that computes it, and its commit.
 
-Invariant: a plan depends on the path and on the layout alone. A small program that runs for the
-first time is interpreted; code is generated for what comes again.
+Invariant: a plan depends on the path and on the layout alone, so all that a cut has to look up is
+looked up when the plan is made. A commit that was interrupted can be done again from the start.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 from thunk.autograd.saved import SavedValue
-from thunk.base.config import config
-from thunk.ir.graph import Graph
+from thunk.lazy.compiled import Computation, computation_of
 from thunk.lazy.layout import Layout, Residual, owners_of
-from thunk.lazy.metrics import count
 from thunk.lazy.node import LeafFact, TraceNode, leaf_fact
 from thunk.lazy.program import GraphOfPath
 from thunk.lazy.record import history_from
+from thunk.lazy.run import Run
 from thunk.lazy.segment import Segment
-from thunk.lazy.trace import Trace, has_history
-from thunk.runtime.backend import Executable, backend_named
+from thunk.lazy.tally import Tally
+from thunk.lazy.trace import Trace
 from thunk.runtime.storage import Bytes, Storage
 from thunk.runtime.tensors import new_tensor
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import VersionCounter
 
-# Operators that have one right result, bit for bit, whoever computes them.
-EXACT = frozenset({
-    "add", "sub", "rsub", "mul", "div", "neg", "abs", "sign", "sqrt", "relu", "clamp", "maximum",
-    "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or",
-    "logical_xor", "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "where", "fill",
-    "copy", "clone", "relayout", "full", "zeros", "ones", "empty", "arange", "zeros_like",
-    "ones_like", "full_like", "empty_like", "eye", "cat", "stack", "index_select", "gather",
-    "_index", "_to_copy", "as_strided_scatter", "select_scatter", "slice_scatter", "masked_fill",
-    "tril", "triu", "flip", "roll", "repeat", "with_history", "isnan", "isinf", "isfinite",
-    "floor", "ceil", "trunc", "round",
-})  # fmt: skip
-SMALL_NODES = 32
-SMALL_BYTES = 1 << 16
 
+class Result:
+    """What is known of a result that was computed, until somebody asks for its storage."""
 
-class Program:
-    """A graph, interpreted once if it is small, compiled when it comes again."""
+    __slots__ = ("node", "plain", "spec", "tracked")
 
-    __slots__ = ("donated", "executable", "graph", "interpreted", "runs")
+    def __init__(self, node: TraceNode) -> None:
+        spec = node.spec.fresh()
+        self.node = node
+        self.spec: TensorSpec = node.spec if spec == node.spec else spec
+        self.plain: LeafFact = leaf_fact(self.spec, False, node.inference)
+        self.tracked: LeafFact = leaf_fact(self.spec, True, node.inference)
 
-    def __init__(self, graph: Graph, donated: frozenset[int]) -> None:
-        self.graph = graph
-        self.donated = donated
-        self.runs = 0
-        self.executable: Executable | None = None
-        self.interpreted = config.interpret_first and _is_small(graph)
-
-    def run(self, inputs: Sequence[Bytes], numbers: Sequence[Any]) -> list[Bytes]:
-        """The outputs' memory."""
-        executable = self.executable
-        self.runs += 1
-        if executable is None:
-            if self.interpreted and self.runs == 1:
-                count("Interpreted")
-                return backend_named("reference").compile(self.graph, frozenset()).run(
-                    inputs, numbers
-                )
-            count("UncachedCompile")
-            backend = backend_named(config.backend)
-            executable = self.executable = backend.compile(self.graph, self.donated)
-        else:
-            count("CachedCompile")
-        return executable.run(inputs, numbers)
-
-
-def _is_small(graph: Graph) -> bool:
-    """Whether to interpret is quicker, and gives the bits that compiled code gives."""
-    if len(graph.nodes) > SMALL_NODES:
-        return False
-    if not all(node.op.view or node.op.name in EXACT for node in graph.nodes):
-        return False
-    values = [*graph.inputs, *[each for node in graph.nodes for each in node.outputs]]
-    return all(
-        each.spec is None or each.spec.numel * each.spec.dtype.itemsize <= SMALL_BYTES
-        for each in values
-    )
+    def storage(self, memory: Bytes, run: Run | None) -> Storage:
+        """The storage over the result's memory."""
+        storage = Storage(memory)
+        storage.home, storage.plain, storage.tracked = self.spec, self.plain, self.tracked
+        storage.launch = run
+        return storage
 
 
 class Plan:
     """How to run a cut and where its results go."""
 
     __slots__ = (
-        "inputs", "numbers", "plain", "program", "residuals", "sharing", "storages", "stored",
-        "written",
+        "computation", "constants", "differentiable", "empty", "graph", "inputs", "leaves",
+        "moved", "numbers", "outputs", "residuals", "sharing", "spare", "storages", "stored",
+        "tally", "undo", "written",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, layout: Layout) -> None:
-        wanted = layout.wanted
         owners = owners_of(trace, layout)
-        outputs, residuals = _outputs(trace, layout, wanted, owners)
+        outputs, residuals = _outputs(layout, owners)
         built = GraphOfPath(trace.end.path(), outputs)
+        self.graph = built.graph
+        self.outputs = tuple(outputs)
+        self.empty = not outputs
+        self.leaves = tuple(built.inputs)
         self.inputs = _getter(built.inputs)
         self.numbers = _getter(built.numbers)
-        self.program = Program(built.graph, frozenset())
-        places = {node: at for at, node in enumerate(outputs)}
         first = len(layout.plain)
-        self.plain = tuple(
-            [
-                (index, at, *_facts(node))
-                for at, (index, node) in enumerate(layout.plain)
-            ]
-        )
         self.stored = tuple(
-            [
-                (index, first + at, node.spec) for at, (index, node) in enumerate(layout.stored)
-            ]
+            [(index, first + at, node.spec) for at, (index, node) in enumerate(layout.stored)]
+        )
+        self.undo = tuple([(index, at, _leaf_of(trace, index)) for index, at, _ in self.stored])
+        self.computation = computation_of(self.graph, _donated(trace, built, self.undo))
+        self.spare: Computation | None = None  # that takes no memory over
+        places = {node: at for at, node in enumerate(outputs)}
+        facts = [(index, at, Result(node)) for at, (index, node) in enumerate(layout.plain)]
+        self.constants = tuple([each for each in facts if not each[2].node.requires_grad])
+        self.differentiable = tuple([each for each in facts if each[2].node.requires_grad])
+        self.moved = tuple(
+            [(index, fact.spec) for index, _, fact in facts if fact.spec is not fact.node.spec]
         )
         self.sharing = layout.sharing
         self.written = layout.stored
@@ -119,77 +86,106 @@ class Plan:
         self.residuals = tuple(
             [each._replace(output=places.get(each.node, -1)) for each in residuals]
         )
+        self.tally = Tally(trace.end.path(), len(trace.results), len(facts) + len(layout.sharing),
+                           len(outputs))  # fmt: skip
+
+    @property
+    def donates(self) -> bool:
+        """Whether memory of inputs becomes that of outputs."""
+        return bool(self.computation.donated)
+
+    def without_donation(self) -> Computation:
+        """The same computation for storages whose memory is shared with others."""
+        found = self.spare
+        if found is None:
+            found = self.spare = computation_of(self.graph, {})
+        return found
 
     def fits(self, trace: Trace) -> bool:
         """Whether the walk's lists hold what they held when the plan was made."""
-        results, storages = trace.results, trace.storages
+        storages = trace.storages
         if len(storages) != self.storages:
             return False
-        for entry in self.plain:
-            if results[entry[0]]._node is not entry[2]:
+        results = trace.results
+        for index, _, fact in self.constants:
+            if results[index]._node is not fact.node:
                 return False
-        return all(storages[index].node is node for index, node in self.written)
+        for index, _, fact in self.differentiable:
+            if results[index]._node is not fact.node:
+                return False
+        for index, node in self.written:  # noqa: SIM110  (a generator takes longer)
+            if storages[index].node is not node:
+                return False
+        return True
 
-    def execute(self, trace: Trace) -> list[Bytes]:
-        """Compute the outputs; nothing is committed yet."""
-        return self.program.run(self.inputs(trace.leaves), self.numbers(trace.scalars))
-
-    def commit(self, trace: Trace, outputs: list[Bytes]) -> None:
-        """Give every tensor of the walk its values."""
-        segment, results, registered = trace.segment, trace.results, trace.registered
-        owners = [self._owner(trace, each) for each in self.residuals]
+    def commit(
+        self, results: list[Any], registered: list[Any], storages: list[Storage],
+        known: list[Storage], segment: Segment, outputs: list[Bytes], run: Run | None,
+    ) -> None:  # fmt: skip
+        """Give every tensor of the walk its values; `run` is None if they are there already."""
+        owners = None
+        if self.residuals:
+            owners = [_owner(each, results, registered) for each in self.residuals]
         for index in self.sharing:
             tensor = results[index]
             if tensor._node is not None:
                 tensor._spec, tensor._versions, tensor._history  # noqa: B018  (found while pending)
                 tensor._node = None
-        for index, at, node, spec, plain, tracked in self.plain:
+        for index, at, fact in self.constants:
             tensor = results[index]
-            if not has_history(tensor):
-                if node.requires_grad:
-                    tensor._origin = (segment, node)
-                else:
-                    tensor._history = None
-            if node.inference:
-                tensor._versions  # noqa: B018
-            storage = Storage(outputs[at])
-            storage.home, storage.plain, storage.tracked = spec, plain, tracked
-            tensor._storage = storage
-            tensor._spec = spec
+            tensor._origin = (None, fact, outputs[at], run)
             tensor._node = None
+        for index, at, fact in self.differentiable:
+            tensor = results[index]
+            tensor._origin = (segment, fact, outputs[at], run)
+            tensor._node = None
+        for index, spec in self.moved:
+            results[index]._spec = spec
         for index, at, spec in self.stored:
-            _receive(trace.storages[index], outputs[at], spec)
+            storage = storages[index]
+            if storage.foreign or storage.pinned or storage.plain is None:
+                _receive(storage, outputs[at], spec, run)
+            else:
+                storage._data = outputs[at]
+                storage.launch = run
         for tensor in registered:
             tensor._node = None
-            tensor._storage.forget_trace()
-        for storage in (*trace.storages, *trace.known):
-            storage.forget_trace()
-        segment.finish({})
-        for residual, owner in zip(self.residuals, owners, strict=True):
-            memory = outputs[residual.output] if residual.output >= 0 else None
-            segment.residuals[residual.node] = _kept(segment, residual.node, owner, memory)
+            storage = tensor._storage
+            storage.trace = storage.node = None
+            storage.users = 0
+            storage.reader = run
+        for storage in storages:
+            storage.trace = storage.node = None
+            storage.users = 0
+        for storage in known:
+            storage.trace = storage.node = None
+            storage.users = 0
+            storage.reader = run
+        if segment.trace is not None:
+            segment.finish({})
+        if owners is not None:
+            for residual, owner in zip(self.residuals, owners, strict=True):
+                memory = outputs[residual.output] if residual.output >= 0 else None
+                segment.residuals[residual.node] = _kept(
+                    segment, residual.node, owner, memory, run
+                )
 
-    def _owner(self, trace: Trace, residual: Residual) -> Any:
-        if residual.owner is None:
-            return None
-        name, index = residual.owner
-        return (trace.registered if name == "registered" else trace.results)[index]
+
+def _owner(residual: Residual, results: list[Any], registered: list[Any]) -> Any:
+    if residual.owner is None:
+        return None
+    name, index = residual.owner
+    return (registered if name == "registered" else results)[index]
 
 
-def _receive(storage: Storage, data: Bytes, spec: TensorSpec) -> None:
+def _receive(storage: Storage, data: Bytes, spec: TensorSpec, run: Run | None) -> None:
     if storage.home is None:
         storage.home = spec
     if storage.plain is None:
         storage.plain, storage.tracked = leaf_fact(storage.home, False), leaf_fact(
             storage.home, True
         )
-    storage.receive(data)
-
-
-def _facts(node: TraceNode) -> tuple[TraceNode, TensorSpec, LeafFact, LeafFact]:
-    spec = node.spec.fresh()
-    spec = node.spec if spec == node.spec else spec
-    return node, spec, leaf_fact(spec, False, node.inference), leaf_fact(spec, True, node.inference)
+    storage.receive(data, run)
 
 
 def _getter(places: list[int]) -> Any:
@@ -207,9 +203,8 @@ def _nothing(values: Any) -> tuple[Any, ...]:
 
 
 def _outputs(
-    trace: Trace, layout: Layout, wanted: tuple[TraceNode, ...],
-    owners: dict[TraceNode, tuple[str, int]],
-) -> tuple[list[TraceNode], list[Residual]]:  # fmt: skip
+    layout: Layout, owners: dict[TraceNode, tuple[str, int]]
+) -> tuple[list[TraceNode], list[Residual]]:
     """The program's outputs, and who holds each residual."""
     outputs = [node for _, node in layout.plain] + [node for _, node in layout.stored]
     residuals = []
@@ -221,25 +216,36 @@ def _outputs(
     return outputs, residuals
 
 
+def _leaf_of(trace: Trace, index: int) -> int:
+    """Which leaf of the walk is the memory that a storage had before, -1 if it had none."""
+    memory = trace.storages[index]._data
+    if memory is None:
+        return -1
+    return next((at for at, each in enumerate(trace.leaves) if each is memory), -1)
+
+
 def _donated(
-    trace: Trace, layout: Layout, built: GraphOfPath, residuals: list[Residual]
-) -> frozenset[int]:
-    """Inputs whose memory becomes that of their storage's new contents."""
-    kept = {each.node for each in residuals}
-    overwritten = {
-        id(trace.storages[index]._data) for index, _ in layout.stored
-        if trace.storages[index].existed and not trace.storages[index].foreign
+    trace: Trace, built: GraphOfPath, undo: Sequence[tuple[int, int, int]]
+) -> dict[int, int]:
+    """Inputs whose memory becomes that of their storage's new contents, and which output that is.
+
+    Memory that several leaves show is nobody's to give.
+    """
+    times = Counter([id(each) for each in trace.leaves])
+    places = {leaf: position for position, leaf in enumerate(built.inputs)}
+    return {
+        places[leaf]: output for index, output, leaf in undo
+        if leaf in places and not trace.storages[index].foreign
+        and times[id(trace.leaves[leaf])] == 1
     }  # fmt: skip
-    return frozenset(
-        position for position, leaf in enumerate(built.inputs)
-        if id(trace.leaves[leaf]) in overwritten and built.leaves[position] not in kept
-    )  # fmt: skip
 
 
-def _kept(segment: Segment, node: TraceNode, owner: Any, memory: Any) -> Any:
+def _kept(segment: Segment, node: TraceNode, owner: Any, memory: Any, run: Run | None) -> Any:
     """What backward reads: the memory that still holds the value, watched for writes."""
     if owner is None:
-        kept = new_tensor(Storage(memory), node.spec.fresh(), VersionCounter())
+        storage = Storage(memory)
+        storage.launch = run
+        kept = new_tensor(storage, node.spec.fresh(), VersionCounter())
     else:
         kept = new_tensor(owner._storage, owner._spec, owner._versions)
     edge = segment.edge(node)

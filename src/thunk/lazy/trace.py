@@ -319,7 +319,11 @@ class Trace:
 
     def materialise(self) -> None:
         """Run what was recorded; afterwards nothing of this walk is pending."""
-        cutter[0](self)
+        cutter[0](self, True, "")
+
+    def launch(self, cause: str) -> None:
+        """Have what was recorded run; nobody waits for it."""
+        cutter[0](self, False, cause)
 
 
 def has_storage(tensor: Any) -> bool:
@@ -341,7 +345,7 @@ def _is_set(slot: Any, tensor: Any) -> bool:
 
 
 pending_class: list[Any] = [TensorBase]
-cutter: list[Callable[[Trace], None]] = []
+cutter: list[Callable[[Trace, bool, str], None]] = []
 on_miss: list[Callable[..., Any]] = []
 
 

@@ -7,6 +7,7 @@ trace of it runs as one program; `after_step` is called when it is recorded.
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, cast
 
 from thunk.autograd.modes import enable_grad, set_grad_enabled
 from thunk.autograd.node import RemovableHandle, add_hook
+from thunk.lazy.step import after_optimizer_step
 from thunk.optim.saving import groups_to_save, load_groups, load_state, state_to_save
 from thunk.tensor.queries import typename
 from thunk.types.tensor_base import TensorBase
@@ -23,8 +25,17 @@ _params_t = ParamsT  # the name that older scripts import
 StateDict = dict[str, Any]
 Hook = Callable[..., Any]
 
-# Called after each step of any optimizer has returned; the lazy layer ends a step of training here.
-after_step: list[Callable[[], None]] = []
+# Called after the outermost step of any optimizer has returned.
+after_step: list[Callable[[], None]] = [after_optimizer_step]
+
+
+class _Depth(threading.local):
+    """How many optimizers' steps this thread is in: one may call another's."""
+
+    value = 0
+
+
+_depth = _Depth()
 
 _global_optimizer_pre_hooks: dict[int, Hook] = OrderedDict()
 _global_optimizer_post_hooks: dict[int, Hook] = OrderedDict()
@@ -72,12 +83,18 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 changed = hook(self, args, kwargs)
                 if changed is not None:
                     args, kwargs = _checked_arguments(self, changed)
-        result = step(*args, **kwargs)
-        for hooks in (self._optimizer_step_post_hooks, _global_optimizer_post_hooks):
-            for hook in list(hooks.values()):
-                hook(self, args, kwargs)
-        for notice in after_step:
-            notice()
+        depth = _depth.value
+        _depth.value = depth + 1
+        try:
+            result = step(*args, **kwargs)
+            for hooks in (self._optimizer_step_post_hooks, _global_optimizer_post_hooks):
+                for hook in list(hooks.values()):
+                    hook(self, args, kwargs)
+        finally:
+            _depth.value = depth
+        if not depth:
+            for notice in after_step:
+                notice()
         return result
 
     wrapped.hooked = True  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ memory of its own for every output, laid out densely as the output's spec says.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from thunk.ir.graph import Graph
@@ -15,6 +15,7 @@ from thunk.runtime.launch import Launch
 from thunk.runtime.storage import Bytes
 
 Number = bool | int | float | complex
+Donated = frozenset[int] | Mapping[int, int]
 
 
 class Executable(Protocol):
@@ -46,8 +47,11 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
-    def compile(self, graph: Graph, donated: frozenset[int]) -> Executable:
-        """`donated` are the positions of inputs that nobody reads after the run."""
+    def compile(self, graph: Graph, donated: Donated) -> Executable:
+        """`donated` are the positions of inputs that nobody reads after the run.
+
+        Where they say which output each is for, no other output takes its memory over.
+        """
         ...
 
     def wait(self) -> None:

@@ -7,7 +7,7 @@ launch that failed, and a launch that reads what a failed one should have writte
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from thunk.runtime.storage import Bytes
@@ -15,6 +15,19 @@ from thunk.runtime.storage import Bytes
 
 class DependentFailure(RuntimeError):
     """A run was dropped because a run whose results it reads had failed; the cause says why."""
+
+
+class Left:
+    """What a failed run made of an input's memory that an output was to take over."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+KEPT, FILLED, DAMAGED = map(Left, ("kept", "filled", "damaged"))
 
 
 class Launch(Protocol):
@@ -45,6 +58,14 @@ class Launch(Protocol):
 
     def wait(self) -> None:
         """Return when it is over; raise if it failed."""
+        ...
+
+    def left(self) -> Mapping[int, Left]:
+        """Of a failed run, what became of each input whose memory an output took over."""
+        ...
+
+    def restore(self, outputs: Sequence[int]) -> None:
+        """These outputs of a failed run have contents after all; later runs may read them."""
         ...
 
 
@@ -91,3 +112,10 @@ class Immediate:
             if self.error in self._failures:
                 self._failures.remove(self.error)
             raise self.error
+
+    def left(self) -> Mapping[int, Left]:
+        """Nothing is written over."""
+        return {}
+
+    def restore(self, outputs: Sequence[int]) -> None:
+        """Nobody is kept from reading them."""

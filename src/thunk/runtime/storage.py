@@ -24,11 +24,14 @@ class Storage:
     without and with gradients; `users` counts tensors of the trace that look into it. `foreign`
     marks memory that others can write to or read behind our back, `pinned` memory whose address
     somebody knows.
+
+    Runs may be under way: `launch` is the one that fills the memory, `reader` the last one that
+    reads it. Whoever looks at the contents waits for the first, whoever may change them for both.
     """
 
     __slots__ = (
-        "__weakref__", "_data", "foreign", "home", "node", "pinned", "plain", "resizable", "trace",
-        "tracked", "users",
+        "__weakref__", "_data", "foreign", "home", "launch", "node", "pinned", "plain", "reader",
+        "resizable", "trace", "tracked", "users",
     )  # fmt: skip
 
     def __init__(self, data: Bytes | None, resizable: bool = True, foreign: bool = False) -> None:
@@ -42,22 +45,39 @@ class Storage:
         self.tracked: Any = None
         self.users = 0
         self.pinned = False
+        self.launch: Any = None
+        self.reader: Any = None
 
     @property
     def data(self) -> Bytes | None:
+        """The memory, filled."""
         if self.trace is not None:
             self.trace.materialise()
+        if self.launch is not None:
+            self.launch.settle(self)
         return self._data
 
     @data.setter
     def data(self, value: Bytes | None) -> None:
         self._data = value
+        self.launch = self.reader = None
+
+    @property
+    def memory(self) -> Bytes | None:
+        """The memory, to be passed on to the next run; a run under way may still fill it."""
+        if self.trace is not None:
+            self.trace.materialise()
+        return self._data
 
     def writable(self) -> Bytes | None:
-        """The memory for a write that happens now; pending reads of the old contents run first."""
+        """The memory for a write that happens now; reads of the old contents come first."""
         if self.node is not None:
             self.node.trace.materialise()
-        return self.data
+        data = self.data
+        if self.reader is not None:
+            self.reader.finish()
+            self.reader = None
+        return data
 
     def share(self) -> None:
         """From here on others may write to this memory, or expect to see what is written to it."""
@@ -70,16 +90,23 @@ class Storage:
         return self._data is not None
 
     def snapshot(self) -> Bytes | None:
-        """The present contents, safe from whoever shares the memory."""
+        """The present contents for a run, safe from whoever shares the memory."""
+        if not self.foreign:
+            return self.memory
         data = self.data
-        return data.copy() if self.foreign and data is not None else data
+        return None if data is None else data.copy()
 
-    def receive(self, data: Bytes) -> None:
+    def receive(self, data: Bytes, launch: Any = None) -> None:
         """Take new contents over; shared memory is written in place, so that others see it."""
-        if (self.foreign or self.pinned) and self._data is not None:
+        if data is self._data:
+            self.launch = launch
+        elif (self.foreign or self.pinned) and self._data is not None:
+            if launch is not None and not launch.finish():
+                return
             self._data[: data.nbytes] = data[: self._data.nbytes]
         else:
             self._data = data
+            self.launch = launch
 
     def forget_trace(self) -> None:
         """The trace that knew this storage was cut."""
@@ -93,7 +120,8 @@ class Storage:
 
     @property
     def nbytes(self) -> int:
-        return 0 if self.data is None else self.data.nbytes
+        memory = self.memory
+        return 0 if memory is None else memory.nbytes
 
     def resize(self, nbytes: int) -> None:
         """Grow or shrink in place; the bytes that remain keep their values."""

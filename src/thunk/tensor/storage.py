@@ -28,12 +28,12 @@ class UntypedStorage:
         self.memory = Storage(numpy.zeros(int(size), numpy.uint8))
 
     def _bytes(self) -> numpy.ndarray:
+        self.memory.share()
         data = self.memory.data
         if data is None:
             raise NotImplementedError(
                 "UntypedStorage: expected memory, got a meta storage; create it on the cpu"
             )
-        self.memory.foreign = True
         return data
 
     def data_ptr(self) -> int:
@@ -53,7 +53,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> device:
-        return META if self.memory.data is None else CPU
+        return META if self.memory.memory is None else CPU
 
     @property
     def is_cuda(self) -> bool:

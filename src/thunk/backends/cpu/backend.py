@@ -12,7 +12,7 @@ from thunk.backends.cpu.program import Program
 from thunk.compiler.pipeline import run_passes
 from thunk.compiler.schedule import schedule
 from thunk.ir.graph import Graph
-from thunk.runtime.backend import register_backend
+from thunk.runtime.backend import Donated, register_backend
 
 assert TABLES
 
@@ -25,7 +25,7 @@ class CpuBackend:
     def __init__(self) -> None:
         self.fallbacks: dict[str, int] = {}
 
-    def compile(self, graph: Graph, donated: frozenset[int]) -> Program:
+    def compile(self, graph: Graph, donated: Donated) -> Program:
         """A program that computes `graph`."""
         scheduled = schedule(run_passes(graph), frozenset(FUNCTIONS))
         for name, count in scheduled.fallbacks.items():

@@ -187,6 +187,12 @@ class Flight:
     def _spoil(self, launch: Launch, cause: BaseException) -> None:
         self._spoilt += [(weakref.ref(each), cause) for each in launch.outputs]
 
+    def restore(self, arrays: list[Bytes]) -> None:
+        """Memory that a failed run should have filled has contents after all."""
+        with self._lock:
+            known = {id(each) for each in arrays}
+            self._spoilt = [each for each in self._spoilt if id(each[0]()) not in known]
+
     def _go_on(self) -> None:
         """Let launches run that were skipped because one before them failed."""
         self.worker.wait_all()

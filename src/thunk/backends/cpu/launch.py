@@ -6,10 +6,12 @@ holds its outputs and its failure, nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from thunk.backends.cpu.flight import flight
 from thunk.backends.cpu.record import Record
+from thunk.runtime.launch import DAMAGED, FILLED, KEPT, Left
 from thunk.runtime.storage import Bytes
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ _HERE = -1  # the ticket of a run that was never queued
 class Launch:
     """One run of a program."""
 
-    __slots__ = ("error", "outputs", "program", "record", "told")
+    __slots__ = ("error", "outputs", "program", "record", "stopped", "told")
 
     def __init__(self, program: Program, record: Record, outputs: list[Bytes]) -> None:
         self.program = program
@@ -29,6 +31,7 @@ class Launch:
         self.outputs = outputs
         self.error: BaseException | None = None
         self.told = False  # whether somebody was told of the error
+        self.stopped = -1  # the step that failed, if one did
 
     @property
     def nbytes(self) -> int:
@@ -91,6 +94,7 @@ class Launch:
         record = self.record
         assert record is not None
         if record.status:
+            self.stopped = record.step
             self.error = self.program.failure(record)
         self._release(record)
 
@@ -100,6 +104,17 @@ class Launch:
         assert record is not None
         self.error = error
         self._release(record)
+
+    def left(self) -> dict[int, Left]:
+        """Of a failed run, what became of each input whose memory an output took over."""
+        return {
+            source: KEPT if self.stopped < first else FILLED if self.stopped > last else DAMAGED
+            for source, (first, last) in self.program.takeovers().items()
+        }
+
+    def restore(self, outputs: Sequence[int]) -> None:
+        """These outputs have contents after all."""
+        flight().restore([self.outputs[position] for position in outputs])
 
     def _release(self, record: Record) -> None:
         self.record = None

@@ -42,9 +42,9 @@ from thunk.compiler.lowering import CallBack, LibraryCall
 from thunk.compiler.memory import FIRST_INPUT, MemoryPlan, plan_memory
 from thunk.compiler.nest import Nest
 from thunk.compiler.reuse import drop_copies_onto_themselves, find_aliases
-from thunk.compiler.schedule import Schedule, spell_schedule
+from thunk.compiler.schedule import Schedule, spell_schedule, writes_of
 from thunk.lazy.metrics import count
-from thunk.runtime.backend import Number
+from thunk.runtime.backend import Donated, Number
 from thunk.runtime.storage import Bytes
 
 GRAIN = 16384  # points of one cheap operation below which a fork costs more than it saves
@@ -66,7 +66,7 @@ class Program:
     """A compiled graph."""
 
     def __init__(
-        self, schedule: Schedule, scalars: Sequence[type], donated: frozenset[int] = frozenset()
+        self, schedule: Schedule, scalars: Sequence[type], donated: Donated = frozenset()
     ) -> None:
         self.schedule = schedule
         self.scalars = tuple(scalars)
@@ -256,6 +256,18 @@ class Program:
     def walk(self, record: Record) -> None:
         """Run on this thread."""
         self._runner(*record.walk_arguments())
+
+    def takeovers(self) -> dict[int, tuple[int, int]]:
+        """Inputs whose memory an output takes over, with the first and last step that write it."""
+        found: dict[int, tuple[int, int]] = {}
+        sources = {FIRST_INPUT + source: source for source, _ in self._outputs if source >= 0}
+        for number, step in enumerate(self.schedule.steps):
+            for buffer in writes_of(step):
+                base, _ = self.plan.places.get(buffer, (-1, 0))
+                source = sources.get(base)
+                if source is not None:
+                    found[source] = (found.get(source, (number, number))[0], number)
+        return found
 
     def failure(self, record: Record) -> BaseException:
         """What a status other than 0 stands for; it knows the user's line that recorded it."""

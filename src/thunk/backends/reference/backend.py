@@ -15,7 +15,7 @@ from thunk.dispatch.state import no_grad_recording
 from thunk.ir.graph import Graph, Scalar, Value
 from thunk.ir.printer import print_graph
 from thunk.lazy.eager import eager
-from thunk.runtime.backend import Number, register_backend
+from thunk.runtime.backend import Donated, Number, register_backend
 from thunk.runtime.launch import FAILURES_KEPT, Failures, Immediate
 from thunk.runtime.storage import Bytes, Storage
 from thunk.runtime.tensors import empty_tensor, new_tensor
@@ -88,7 +88,7 @@ class ReferenceBackend:
     def __init__(self) -> None:
         self._failures: Failures = deque(maxlen=FAILURES_KEPT)
 
-    def compile(self, graph: Graph, donated: frozenset[int]) -> Interpreted:
+    def compile(self, graph: Graph, donated: Donated) -> Interpreted:
         """Nothing to do before the run."""
         return Interpreted(graph, self._failures)
 

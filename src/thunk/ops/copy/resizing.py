@@ -23,7 +23,7 @@ def give_shape(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...]) ->
     new = TensorSpec(tuple(shape), old.dtype, strides, old.offset, old.device)
     storage: Storage = tensor._storage
     needed = new.extent() * new.dtype.itemsize
-    if storage.data is not None and storage.nbytes < needed:
+    if storage.memory is not None and storage.nbytes < needed:
         storage.resize(needed)
     tensor._spec = new
 
@@ -67,7 +67,7 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
 def _look_at(self: Any, storage: Storage, spec: TensorSpec) -> Any:
     """Make `self` the window `spec` of `storage`."""
     _expect_constant(self, "set")
-    if spec.extent() * spec.dtype.itemsize > storage.nbytes and storage.data is not None:
+    if spec.extent() * spec.dtype.itemsize > storage.nbytes and storage.memory is not None:
         storage.resize(spec.extent() * spec.dtype.itemsize)
     self._storage = storage
     self._spec = spec
@@ -78,7 +78,7 @@ def _look_at(self: Any, storage: Storage, spec: TensorSpec) -> Any:
 @composite("set_(Tensor(a!) self) -> Tensor(a!)", variants="method")
 def set_nothing_(self: Any) -> Any:
     """No elements, in memory of its own."""
-    memory = None if self._storage.data is None else allocate(0)
+    memory = None if self._storage.memory is None else allocate(0)
     return _look_at(self, Storage(memory), self._spec.with_shape((0,)))
 
 
