@@ -49,6 +49,17 @@ def test_a_mask_meets_what_reads_it_in_one_kernel() -> None:
     assert len(products) == 2 * philox.ROUNDS
 
 
+def test_the_gradient_of_dropout_is_one_kernel_with_what_it_meets() -> None:
+    recorder = graphs.Recorder()
+    grad = recorder.input(numpy.random.default_rng(1).normal(size=(64, 48)).astype("f"))
+    mask = recorder.input(numpy.random.default_rng(2).random((64, 48)) < 0.5)
+    back = recorder.call("native_dropout_backward", grad, mask, recorder.number(2.0))
+    recorder.outputs(recorder.call("mul.Tensor", back, 3.0))
+    program = graphs.agree(recorder, 0.0)
+    assert program.schedule.fallbacks == {}
+    assert len(program.schedule.steps) == 1
+
+
 def test_a_transposed_operand_draws_by_row_major_index() -> None:
     """The stream follows the element's index, not its place in memory."""
     plain = thunk.zeros(6, 4)

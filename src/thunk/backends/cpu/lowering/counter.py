@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.backends.cpu.lowering.pointwise import Operands, pointwise
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Value
@@ -86,3 +87,9 @@ def counter_dropout(at: At, input: Value, p: Any, seed: Any, offset: Any) -> Non
     scale = kept.eq(0).where(0, 1 / kept).to(value.dtype)
     domain.store(mask.where(value * scale, value * 0), 0)
     domain.store(mask, 1)
+
+
+@pointwise("native_dropout_backward")
+def dropout_backward(to: Operands, grad_output: Any, mask: Any, scale: Any) -> Expression:
+    value = to(grad_output)
+    return value * (to(mask, value.dtype) * to.scalar(scale))
