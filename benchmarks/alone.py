@@ -70,8 +70,10 @@ def measured(name: str, peer: str, quick: bool, weights: str) -> dict[str, float
 
 def in_processes(name: str, peer: str, quick: bool, weights: Path) -> dict[str, dict[str, float]]:
     """Twice in fresh processes: with an empty folder of compiled code, and with a full one."""
+    import peers
+
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ)
+        environment = {**os.environ, **peers.SETTINGS}
         if peer in CACHES:
             environment[CACHES[peer]] = folder
         command = [sys.executable, __file__, name, peer, str(weights)] + ["--quick"] * quick

@@ -7,6 +7,7 @@ starts from the same weights; those of a library with PyTorch's names are copied
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +17,10 @@ from workloads.workload import Sizes, Work, Workload, as_is
 PEERS = ("torch", "compile", "jax", "thunk")
 TITLES = {"torch": "torch eager", "compile": "torch.compile", "jax": "jax.jit", "thunk": "thunk"}
 MODULES = {"torch": "torch", "compile": "torch", "jax": "jax", "thunk": "thunk"}
+SETTINGS = {"THUNK_LAZY": "1"}  # what is compared is compiled execution, whatever the default
 COMPILERS = ("g++", "c++", "clang++")
+
+os.environ.update(SETTINGS)
 
 
 def why_absent(peer: str) -> str:
