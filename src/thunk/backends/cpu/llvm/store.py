@@ -117,20 +117,20 @@ def sweep(folder: Path, allowed: int) -> None:
         if total <= allowed:
             return
         try:
-            path.unlink()
+            os.unlink(path)
         except OSError:
             continue
         total -= size
 
 
-def _entries(folder: Path) -> list[tuple[float, int, Path]]:
+def _entries(folder: Path) -> list[tuple[float, int, str]]:
     found = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 status = entry.stat(follow_symlinks=False)
                 used = max(status.st_atime, status.st_mtime)
-                found.append((used, status.st_size, Path(entry.path)))
+                found.append((used, status.st_size, entry.path))
     except OSError:
         return found
     return found
