@@ -70,8 +70,13 @@ def spell(value: Any, names: dict[Value, str]) -> str:
     return repr(value)
 
 
-def spell_spec(spec: TensorSpec) -> str:
-    """Element type and shape; strides and offset where they are not the usual ones."""
+def spell_spec(spec: TensorSpec | None) -> str:
+    """Element type and shape; strides and offset where they are not the usual ones.
+
+    A result that an operator leaves out has none.
+    """
+    if spec is None:
+        return "None"
     name = repr(spec.dtype).removeprefix("torch.")
     text = f"{name}[{', '.join(map(str, spec.shape))}]"
     if not spec.is_contiguous():

@@ -6,6 +6,7 @@ Invariant: nothing here runs unless somebody watches or something is compiled.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, Final
 
 from thunk.ir.printer import print_graph
@@ -52,18 +53,21 @@ def announce_compile(computation: Computation, cause: str) -> None:
 def difference(computation: Computation) -> str:
     """The first thing in which a graph differs from the nearest that was compiled."""
     own = _lines(computation)
+    operators = [node.op for node in computation.graph.nodes]
     nearest: list[str] = []
-    most = -1
+    best = (-1, 0, 0)
     for entry in computations.inspect():
         known: Computation = entry.value
         if known.name == computation.name:
             return "it was compiled before, and its code was dropped"
         lines = _lines(known)
-        alike = _common(own, lines)
-        if alike > most:
-            most, nearest = alike, lines
-    if most < 0:
+        alike = _common(operators, [node.op for node in known.graph.nodes])
+        rank = (alike, -len(known.graph.nodes), _common(own, lines))
+        if rank > best:
+            best, nearest = rank, lines
+    if not nearest:
         return "nothing was compiled before"
+    most = _common(own, nearest)
     if own[: len(nearest)] == nearest[: len(own)] and len(own) == len(nearest):
         return "inputs whose memory is taken over"
     was = nearest[most] if most < len(nearest) else "the end"
@@ -77,7 +81,8 @@ def _lines(computation: Computation) -> list[str]:
     return [each.strip().removeprefix("# ") for each in text]
 
 
-def _common(first: list[str], second: list[str]) -> int:
+def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """How many items at the beginning are the same."""
     for place, (one, other) in enumerate(zip(first, second)):
         if one != other:
             return place

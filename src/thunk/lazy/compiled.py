@@ -8,6 +8,8 @@ comes again.
 from __future__ import annotations
 
 import hashlib
+import itertools
+import weakref
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -33,6 +35,7 @@ EXACT: Final = frozenset({
     "tril", "triu", "flip", "roll", "repeat", "with_history", "isnan", "isinf", "isfinite",
     "floor", "ceil", "trunc", "round",
 })  # fmt: skip
+_clock: Final = itertools.count(1)
 SMALL_NODES: Final = 32
 SMALL_BYTES: Final = 1 << 16
 
@@ -40,8 +43,10 @@ SMALL_BYTES: Final = 1 << 16
 class Computation:
     """A graph and what runs it. `runs` counts runs, those that are under way included."""
 
-    __slots__ = ("backend", "donated", "executable", "graph", "interpreted", "name", "nodes",
-                 "runs", "used")  # fmt: skip
+    __slots__ = (
+        "__weakref__", "backend", "donated", "executable", "graph", "interpreted", "name", "nodes",
+        "runs", "used",
+    )  # fmt: skip
 
     def __init__(self, graph: Graph, donated: Mapping[int, int], name: str) -> None:
         self.graph = graph
@@ -50,7 +55,7 @@ class Computation:
         self.backend = config.backend
         self.nodes = len(graph.nodes)
         self.runs = 0
-        self.used = False  # since the cache looked last
+        self.used = 0  # when, in runs of any
         self.executable: Executable | None = None
         self.interpreted = config.interpret_first and _is_small(graph)
 
@@ -61,7 +66,7 @@ class Computation:
 
     def run(self, inputs: Sequence[Bytes], numbers: Sequence[Any]) -> list[Bytes]:
         """The outputs' memory, filled."""
-        self.used = True
+        self.used = next(_clock)
         executable = self.executable
         if executable is None:
             if self.interprets:
@@ -77,7 +82,7 @@ class Computation:
 
     def prepare(self, inputs: Sequence[Bytes], numbers: Sequence[Any]) -> Launch:
         """A run that is ready to start."""
-        self.used = True
+        self.used = next(_clock)
         executable = self.executable
         if executable is None:
             executable = self.compiled()
@@ -121,6 +126,8 @@ def _forget(name: str, computation: Computation) -> None:
     computation.executable = None
 
 
+# Computations that plans hold, compiled or not.
+_alive: Final[weakref.WeakValueDictionary[str, Computation]] = weakref.WeakValueDictionary()
 computations: Final[Cache[str, Computation]] = computation_cache(_forget)
 
 
@@ -133,8 +140,10 @@ def name_of(graph: Graph, donated: Mapping[int, int]) -> str:
 def computation_of(graph: Graph, donated: Mapping[int, int]) -> Computation:
     """The one computation of this graph."""
     name = name_of(graph, donated)
-    known = computations.get(name)
-    return Computation(graph, donated, name) if known is None else known
+    known = computations.get(name) or _alive.get(name)
+    if known is None:
+        known = _alive[name] = Computation(graph, donated, name)
+    return known
 
 
 def keep(computation: Computation) -> bool:
@@ -142,10 +151,8 @@ def keep(computation: Computation) -> bool:
 
     Runs do not touch the cache; which computations were used is found out here.
     """
-    for each in computations.inspect():
-        if each.value.used and each.value is not computation:
-            each.value.used = False
-            computations.get(each.key)
+    for each in sorted(computations.inspect(), key=lambda each: each.value.used):
+        computations.get(each.key)
     nbytes = _bytes_of(computation)
     computations.put(computation.name, computation, nbytes)
     return computation.name in computations

@@ -14,6 +14,7 @@ from thunk.lazy.cause import announce, announce_compile
 from thunk.lazy.compiled import Computation
 from thunk.lazy.eager import eager
 from thunk.lazy.layout import layout_of
+from thunk.lazy.noop import enabled
 from thunk.lazy.plan import Plan
 from thunk.lazy.run import Run, inflight
 from thunk.lazy.trace import Trace
@@ -55,12 +56,16 @@ def _execute(trace: Trace, plan: Plan, wait: bool, cause: str) -> None:
                 break
     if watched():
         announce(computation, cause)
-    if computation.executable is None and not computation.interprets:
-        announce_compile(computation, cause)
+    if computation.executable is None:
+        if not computation.interprets:
+            announce_compile(computation, cause)
+        plan.tally.missed += 1
     inputs, numbers = plan.inputs(trace.leaves), plan.numbers(trace.scalars)
     waits = wait and not computation.donated
     try:
-        if computation.interprets:
+        if enabled:
+            outputs, waits = _empty_outputs(computation), True
+        elif computation.interprets:
             inflight.drain()
             _refuse_spoilt(inputs)
             outputs, waits = computation.run(inputs, numbers), True
@@ -150,7 +155,7 @@ def _plan(trace: Trace) -> Plan:
     """The plan of a walk: by the reference counts of its results, or by what they mean."""
     end = trace.end
     regular = not (trace.irregular or trace.segment.backward_nodes)
-    counts = tuple(map(getrefcount, trace.results)) if regular else ()
+    counts = tuple(map(getrefcount, trace.results + trace.storages)) if regular else ()
     if regular:
         known: Plan | None = end.plans.get(counts)
         if known is not None and known.fits(trace):

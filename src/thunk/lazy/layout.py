@@ -7,12 +7,12 @@ ends at the same node with the same results alive.
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from collections import Counter
+from typing import NamedTuple
 
 from thunk.lazy.node import LEAF, TraceNode, operands_of
 from thunk.lazy.segment import reads_of
 from thunk.lazy.trace import Trace, has_storage
-from thunk.runtime.storage import Storage
 
 # What `getrefcount` says of an object that only one list holds.
 _DEAD = next(iter(tuple(map(sys.getrefcount, [object()]))))
@@ -49,23 +49,18 @@ def layout_of(trace: Trace) -> Layout:
     plain = [(i, each._node) for i, each in alive
              if each._node is not None and not has_storage(each)]  # fmt: skip
     sharing = [i for i, each in alive if has_storage(each)]
+    dead = [each for i, each in enumerate(trace.results) if counts[i] <= _DEAD]
+    holders = tuple(map(sys.getrefcount, trace.storages))
+    ghosts = Counter([id(each._storage) for each in dead if has_storage(each)])
     stored = [
         (index, storage.node) for index, storage in enumerate(trace.storages)
-        if _is_wanted(storage, trace, alive)
+        if storage.trace is trace
+        and (storage.existed or holders[index] > _DEAD + ghosts[id(storage)])
     ]  # fmt: skip
     ends = [node for _, node in (*plain, *stored)]
     ends += [each._node for _, each in alive if each._node is not None]
     residuals = residual_nodes(trace, ends)
     return Layout(tuple(plain), tuple(sharing), tuple(stored), tuple(residuals))
-
-
-def _is_wanted(storage: Storage, trace: Trace, alive: list[tuple[int, Any]]) -> bool:
-    if storage.trace is not trace:
-        return False
-    if storage.existed:
-        return True
-    tensors = (*[each for _, each in alive], *trace.registered)
-    return any(has_storage(each) and each._storage is storage for each in tensors)
 
 
 def residual_nodes(trace: Trace, ends: list[TraceNode]) -> list[TraceNode]:

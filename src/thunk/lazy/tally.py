@@ -24,10 +24,11 @@ _tallies: Final[list[Tally]] = []
 class Tally:
     """How often a plan ran, and what one of its runs means."""
 
-    __slots__ = ("cuts", "made", "once", "path", "results", "runs")
+    __slots__ = ("cuts", "missed", "once", "path", "runs")
 
     def __init__(self, path: Sequence[TraceNode], made: int, alive: int, outputs: int) -> None:
         self.runs = 0  # of a program
+        self.missed = 0  # of these, the ones that compiled or interpreted
         self.cuts = 0
         self.once = {
             "CreateLtcTensor": made,
@@ -44,6 +45,7 @@ class Tally:
         """What its runs counted."""
         found = Counter({name: self.cuts * amount for name, amount in self.once.items()})
         found["Executions"] = self.runs
+        found["CachedCompile"] = self.runs - self.missed
         # The first walk of a path makes its nodes, the others find them.
         again = max(self.cuts - 1, 0)
         found.update({f"IrNodeReused_{name}": again * times for name, times in self.path.items()})

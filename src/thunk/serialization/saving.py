@@ -12,6 +12,7 @@ import uuid
 from pathlib import Path
 from typing import IO, Any
 
+from thunk.lazy.transfer import saver
 from thunk.serialization.archive import ALIGNMENT, Writer, replacing
 from thunk.serialization.pickler import Storages, pickled, pickled_by
 
@@ -67,3 +68,6 @@ def _write(file: IO[bytes], folder: str, data: bytes, storages: Storages, says_o
     writer.write("version", b"3\n")
     writer.write(".data/serialization_id", f"{uuid.uuid4().int:040d}"[:40].encode())
     writer.close()
+
+
+saver[:] = [save]  # for `thunk.lazy`, which lies below
