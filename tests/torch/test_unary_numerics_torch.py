@@ -17,6 +17,7 @@ from tests.torch.oracle.compiled import in_new_thread
 from tests.torch.oracle.subject import Subject
 from torch.testing._internal.opinfo.core import UnaryUfuncInfo
 
+from thunk.base.config import config
 from thunk.lazy.eager import execution
 
 MOST_UNITS = 2.0
@@ -70,7 +71,7 @@ def units(values: Any, exact: Any) -> Any:
 
 def compiled(entry: Entry, subject: Subject, points: Any, options: dict[str, Any]) -> Any:
     def run() -> Any:
-        with execution(True):
+        with config.override(interpret_first=False), execution(True):
             value = subject.resolve("from_numpy")(points.copy())
             result = entry.function(subject)(value, **options)
         return np.array(result.numpy())

@@ -105,9 +105,13 @@ class OpDef:
         """Whether a call cannot wait: for its shape, or since users catch what it raises.
 
         A bad index is reported by the run that meets it; a matrix without a factorization is
-        what programs ask for.
+        what programs ask for. Neither can one wait whose results are Python values or lists.
         """
-        return self.dynamic_shape or (self.raises_on_data and "linalg" in self.name)
+        if self.dynamic_shape or (self.raises_on_data and "linalg" in self.name):
+            return True
+        return not self.view and any(
+            each.type.base != "Tensor" or each.type.is_list for each in self.schema.returns
+        )
 
     def __repr__(self) -> str:
         return f"<OpDef {self.full_name}>"

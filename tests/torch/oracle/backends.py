@@ -33,14 +33,14 @@ class Observer:
     def __enter__(self) -> Observer:
         register_backend(self)
         self._before = operators_counted()
-        self._override = config.override(backend=self.name)
+        self._override = config.override(backend=self.name, interpret_first=False)
         self._override.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._override.__exit__(kind, error, trace)
-        self.at_once = operators_counted() - self._before
+        self.at_once = operators_counted() - self._before - self.called_back
 
     def compile(self, graph: Graph, donated: frozenset[int]) -> Any:
         raise NotImplementedError

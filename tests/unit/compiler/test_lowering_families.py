@@ -151,10 +151,21 @@ def test_products(dtype: Any, rows: int, inner: int, columns: int) -> None:
     run(calls, 1e-3 if dtype != BFLOAT16 else 3e-2)
 
 
-def test_integer_products_call_back() -> None:
-    program = run(
-        lambda r: r.call("mm", r.input(places(9, 3, 4)), r.input(places(9, 4, 5))), lowered=False
-    )
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u1"], ids=name_of)
+def test_integer_products_are_loops(dtype: Any) -> None:
+    def calls(r: Recorder) -> list[Any]:
+        left, right = (r.input(places(9, *shape).astype(dtype)) for shape in ((3, 4), (4, 5)))
+        batches = [r.input(places(9, 2, *shape).astype(dtype)) for shape in ((3, 4), (4, 5))]
+        vector = r.input(places(9, 4).astype(dtype))
+        return [r.call("mm", left, right), r.call("bmm", *batches), r.call("mv", left, vector)]
+
+    run(calls)
+
+
+def test_large_integer_products_call_back() -> None:
+    side = 260
+    pair = [places(9, side, side) for _ in range(2)]
+    program = run(lambda r: r.call("mm", *[r.input(each) for each in pair]), lowered=False)
     assert program.schedule.fallbacks == {"aten::mm": 1}
 
 

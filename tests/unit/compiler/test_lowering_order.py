@@ -123,3 +123,22 @@ def test_elements_chosen_by_a_mask(shape: tuple[int, ...]) -> None:
         recorder.call("masked_scatter", value, mask, recorder.input(values("f4", 50)))
     )
     assert not agree(recorder).schedule.fallbacks
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"], ids=name_of)
+@pytest.mark.parametrize("shape, dim", [((7,), 0), ((5, 40), 1), ((5, 40), 0)], ids=str)
+def test_most_frequent_elements(dtype: Any, shape: tuple[int, ...], dim: int) -> None:
+    run("mode", with_nan(dtype, *shape) if dtype != "i8" else values(dtype, *shape), dim, True)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, numpy.inf])
+def test_distances_of_sets(p: float) -> None:
+    recorder = Recorder()
+    left = recorder.input(random.normal(size=(2, 5, 4)).astype("f4"))
+    right = recorder.input(random.normal(size=(1, 7, 4)).astype("f4"))
+    distances = recorder.call("_cdist_forward", left, right, p, None)
+    grad = recorder.input(random.normal(size=(2, 5, 7)).astype("f4"))
+    recorder.outputs(
+        distances, recorder.call("_cdist_backward", grad, left, right, p, distances)
+    )
+    assert not agree(recorder, 1e-4).schedule.fallbacks

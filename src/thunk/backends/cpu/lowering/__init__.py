@@ -8,6 +8,7 @@ from thunk.backends.cpu.lowering import (
     comparison,
     convolution,
     counter,
+    distance,
     functions,
     index,
     loss,
@@ -27,7 +28,7 @@ from thunk.backends.cpu.lowering import (
 )
 
 TABLES = (
-    activation, arithmetic, attention, batch, comparison, convolution, counter, functions,
-    index, loss, memory, order, pool, pool_ranges, product, reduction, resample, rows, scan,
-    scattering, smooth, special, update,
+    activation, arithmetic, attention, batch, comparison, convolution, counter, distance,
+    functions, index, loss, memory, order, pool, pool_ranges, product, reduction, resample,
+    rows, scan, scattering, smooth, special, update,
 )  # fmt: skip

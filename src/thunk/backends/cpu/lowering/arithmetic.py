@@ -62,7 +62,7 @@ def div_mode(to: Operands, self: Any, other: Any, rounding_mode: Any) -> Express
     if rounding_mode == "floor":
         return _floor_quotient(to, left, right)
     if left.dtype.is_floating_point:
-        return (left / right).unary("trunc")
+        return (left / right).to(to.element).unary("trunc")
     return _quotient(to, left, right)
 
 

@@ -6,8 +6,11 @@ call back: there a sort that looks at fewer pairs is faster.
 
 from __future__ import annotations
 
+import math
 from math import prod
 from typing import Any
+
+import numpy
 
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
@@ -192,6 +195,51 @@ def median_dim(at: At, self: Value, dim: int, keepdim: bool) -> None:
 @lowering("nanmedian.dim")
 def nanmedian_dim(at: At, self: Value, dim: int, keepdim: bool) -> None:
     _median(at, self, dim, keepdim, True)
+
+
+@lowering("mode")
+def mode(at: At, self: Value, dim: int, keepdim: bool) -> None:
+    """The smallest of the most frequent elements, and where it is last; NaN are all different."""
+    if _scalar(at, self):
+        return
+    shape, strides = self.spec.shape, self.spec.strides
+    rank = len(shape)
+    dim %= rank
+    if shape[dim] > LONGEST or prod(shape) * shape[dim] > MOST_PAIRS:
+        raise Unsupported("long rows")
+    wide = at.over((*shape, shape[dim]))
+    still = tuple([0 if loop == dim else step for loop, step in enumerate(strides)])
+    own = wide.read_as(self, (*strides, 0))
+    other = wide.read_as(self, (*still, strides[dim]))
+    same = own.eq(other) | wide.place(dim).eq(wide.place(rank))
+    domain, count = wide.reduce("add", same.to(d.int64), (rank,)).kept(False)
+    most = domain.reduce("maximum", count, (dim,))
+    often = count.eq(most.again())
+    value = domain.read(self)
+    if value.dtype is d.bool_:
+        value = value.to(d.int8)
+    worst = _largest(value)
+    key = often.where(value, worst)
+    if value.dtype.is_floating_point:
+        key = key.ne(key).where(worst, key)
+    best = domain.reduce("minimum", key, (dim,))
+    chosen = often & key.eq(best.again())
+    place = domain.reduce("maximum", chosen.where(domain.place(dim), 0), (dim,))
+    kept, index = place.kept(keepdim)
+    outer = list(strides)
+    if keepdim:
+        outer[dim] = 0
+    else:
+        del outer[dim]
+    source = at.lower.window(self).over(tuple(outer))
+    kept.store(at.terms.lookup(source, index * strides[dim]), 0)
+    kept.store(index, 1)
+
+
+def _largest(value: Expression) -> Any:
+    if value.dtype.is_floating_point:
+        return math.inf
+    return int(numpy.iinfo(value.dtype.numpy).max)
 
 
 def _median_of_all(at: At, self: Value, ignore_nan: bool) -> None:

@@ -13,12 +13,14 @@ from thunk.backends.cpu.lowering.blocked import call_library, layout_of, room
 from thunk.backends.cpu.onednn.call import OneDnnCall
 from thunk.backends.cpu.runner import threads
 from thunk.compiler.access import Access
-from thunk.compiler.expression import Expression
+from thunk.compiler.expression import Expression, working
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Scalar, Value
-from thunk.types.dtype import FLOATING, dtype
+from thunk.types import dtype as d
+from thunk.types.dtype import FLOATING, INTEGRAL, dtype
 from thunk.types.spec import contiguous_strides
 
+MOST_INTEGER_PRODUCTS = 1 << 24
 FUSED_POINTS = 1 << 12  # below this an addition of our own costs less than the library's
 
 FEWEST_ROWS = 8  # products with fewer read the matrix at the pace of memory, packed or not
@@ -126,8 +128,26 @@ def _result(at: At) -> tuple[Layout, Access]:
 
 @lowering("mm", "bmm")
 def product(at: At, self: Value, mat2: Value) -> None:
+    if at.result.dtype.category == INTEGRAL and at.result.dtype is not d.bool_:
+        _integer_product(at, self, mat2)
+        return
     _check(at, self, mat2)
     _multiply(at, _operand(at, self), _operand(at, mat2), _result(at))
+
+
+def _integer_product(at: At, self: Value, mat2: Value) -> None:
+    """Sums of products as loops: libraries know floating point only."""
+    shape = at.result.shape
+    inner = self.spec.shape[-1]
+    if prod(shape) * inner > MOST_INTEGER_PRODUCTS:
+        raise Unsupported("large products of integers")
+    domain = at.over((*shape, inner))
+    left, right = self.spec.strides, mat2.spec.strides
+    term = domain.read_as(self, (*left[:-1], 0, left[-1])) * domain.read_as(
+        mat2, (*right[:-2], 0, right[-1], right[-2])
+    )
+    kept, total = domain.reduce("add", term, (len(shape),)).kept(False)
+    kept.store(total)
 
 
 def _is(value: Any, number: int) -> bool:
@@ -156,7 +176,7 @@ def added_product(
     ):
         _multiply(at, left, right, _result(at), added=_operand(at, self))
         return
-    out = _temporary(at, shape, element)
+    out = _temporary(at, shape, working(element))
     _multiply(at, left, right, out)
     domain = at.points()
     term = domain.lower.load(out[1])
@@ -227,8 +247,8 @@ def matrix_vector(at: At, *args: Any) -> None:
     """Memory sets the pace: a fused reduction reads the matrix once."""
     added = len(args) > 2
     self, vector = args[1:3] if added else args[:2]
-    if at.result.dtype.category != FLOATING:
-        raise Unsupported("products of integers")
+    if at.result.dtype.category not in (FLOATING, INTEGRAL) or at.result.dtype is d.bool_:
+        raise Unsupported("products of complex numbers, or of truth")
     domain = at.over(self.spec.shape)
     term = domain.read(self) * domain.read(vector)
     kept, total = domain.reduce("add", term, (1,)).kept(False)
@@ -264,7 +284,7 @@ def added_products(
     """The batches side by side are one long product."""
     _check(at, batch1, batch2)
     shape, element = (batch1.spec.shape[0], *at.result.shape), at.result.dtype
-    out = _temporary(at, shape, element)
+    out = _temporary(at, shape, working(element))
     _multiply(at, _operand(at, batch1), _operand(at, batch2), out)
     domain = at.over(shape)
     if 0 in shape:
