@@ -20,30 +20,35 @@ from workloads.workload import Workload
 FLOPS, BYTES = 510e9, 85e9  # of two cores, measured: products, and copies of large memory
 WARM, REPEATS, SHOWN = 12, 20, 40
 
-Measured = dict[tuple[int, int], list[StepTime]]
+Seen = list[tuple[Program, Any]]
 
 
 @contextmanager
-def watched(found: Measured, runs: list[float]) -> Iterator[None]:
-    """Every program that runs meanwhile measures its steps."""
-    usual = Program.launch, Program.run
+def watched(seen: Seen) -> Iterator[None]:
+    """Every launch that is prepared meanwhile leaves its clock readings."""
+    usual = Program.prepare
 
-    def launch(self: Program, inputs: Sequence[Any], numbers: Sequence[Any]) -> Launch:
-        started = time.perf_counter()
-        done, steps = self.timed(inputs, numbers)
-        runs.append(time.perf_counter() - started)
-        for position, step in enumerate(steps):
-            found.setdefault((id(self), position), []).append(step)
-        return done
+    def prepare(self: Program, inputs: Sequence[Any], numbers: Sequence[Any]) -> Launch:
+        launch = usual(self, inputs, numbers)
+        seen.append((self, self.watch(launch)))
+        return launch
 
-    def run(self: Program, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
-        return launch(self, inputs, numbers).outputs
-
-    Program.launch, Program.run = launch, run  # type: ignore[method-assign]
+    Program.prepare = prepare  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Program.launch, Program.run = usual  # type: ignore[method-assign]
+        Program.prepare = usual  # type: ignore[method-assign]
+
+
+def measured(seen: Seen, seconds: float) -> dict[tuple[int, int], list[StepTime]]:
+    """Every step of every program, run by run; `seconds` passed from the first tick to the last."""
+    ran = [(program, ticks) for program, ticks in seen if len(ticks) > 1 and ticks[-1]]
+    tick = seconds / max(int(ran[-1][1][-1]) - int(ran[0][1][0]), 1)
+    found: dict[tuple[int, int], list[StepTime]] = {}
+    for program, ticks in ran:
+        for position, step in enumerate(program.times(ticks, tick)):
+            found.setdefault((id(program), position), []).append(step)
+    return found
 
 
 def show(workload: Workload, quick: bool, by: str) -> None:
@@ -55,17 +60,19 @@ def show(workload: Workload, quick: bool, by: str) -> None:
         left = work.step()
         if number % every == every - 1:
             work.read(left)
-    found: Measured = {}
-    runs: list[float] = []
+    seen: Seen = []
     started = time.perf_counter()
-    with watched(found, runs):
+    with watched(seen):
         for number in range(REPEATS * every):
             left = work.step()
             if number % every == every - 1:
                 work.read(left)
-    count = REPEATS * every
-    whole = (time.perf_counter() - started) / count
-    print(f"## {workload.title}: {whole * 1e3:.3f} ms a step, {len(runs) / count:.1f} programs")
+    seconds, count = time.perf_counter() - started, REPEATS * every
+    found = measured(seen, seconds)
+    print(
+        f"## {workload.title}: {seconds / count * 1e3:.3f} ms a step, "
+        f"{len(seen) / count:.1f} programs"
+    )
     rows = [
         (len(times) / count, min(each.seconds for each in times), times[0])
         for times in found.values()

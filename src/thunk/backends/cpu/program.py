@@ -47,6 +47,7 @@ from thunk.lazy.metrics import count
 from thunk.runtime.backend import Donated, Number
 from thunk.runtime.storage import Bytes
 
+Ticks = numpy.ndarray[Any, numpy.dtype[numpy.int64]]
 GRAIN = 16384  # points of one cheap operation below which a fork costs more than it saves
 BRIEF = 1 << 22  # operations that take less time than waking a thread that sleeps
 
@@ -220,25 +221,28 @@ class Program:
 
     def profile(self, inputs: Sequence[Bytes], numbers: Sequence[Number]) -> list[StepTime]:
         """Run once and measure every step."""
-        return self.timed(inputs, numbers)[1]
-
-    def timed(
-        self, inputs: Sequence[Bytes], numbers: Sequence[Number]
-    ) -> tuple[Launch, list[StepTime]]:
-        """A launch that is over, and every step's time."""
-        ticks = numpy.zeros(self._count + 1, numpy.int64)
         launch = self.prepare(inputs, numbers)
-        record = launch.record
-        assert record is not None
-        record.measure(ticks.ctypes.data)
+        ticks = self.watch(launch)
         started = perf_counter()
         launch.start()
         launch.wait()
         seconds = perf_counter() - started
+        return self.times(ticks, seconds / max(int(ticks[-1] - ticks[0]), 1))
+
+    def watch(self, launch: Launch) -> Ticks:
+        """Where a launch that was not started will leave the clock of each step's beginning."""
+        record = launch.record
+        if record is None:
+            raise RuntimeError("watch: expected a launch to be started yet, got one that is over")
+        ticks = numpy.zeros(self._count + 1, numpy.int64)
+        record.measure(ticks.ctypes.data)
+        return ticks
+
+    def times(self, ticks: Ticks, seconds: float) -> list[StepTime]:
+        """What the clock showed, as steps; a tick lasts so many seconds."""
         spans = numpy.diff(ticks)
-        scale = seconds / max(int(spans.sum()), 1)
-        return launch, [self._measured(number, float(spans[number]) * scale)
-                        for number in range(self._count)]  # fmt: skip
+        return [self._measured(number, float(spans[number]) * seconds)
+                for number in range(self._count)]  # fmt: skip
 
     def _measured(self, number: int, seconds: float) -> StepTime:
         step = self.schedule.steps[number]
