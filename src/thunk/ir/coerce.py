@@ -191,9 +191,9 @@ def to_dtype(value: Any) -> Any:
 
 def to_device(value: Any) -> Any:
     if type(value) is device:
-        return value
+        return value.of_tensors()
     if isinstance(value, (str, device, int)) and not isinstance(value, bool):
-        return device(value)
+        return device(value).of_tensors()
     return REJECTED
 
 

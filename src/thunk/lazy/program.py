@@ -13,6 +13,8 @@ from thunk.ir.graph import Graph, Value
 from thunk.ir.opdef import OpDef
 from thunk.lazy.constant import thaw_constant
 from thunk.lazy.node import ATTACH, LEAF, Slot, TraceNode, operands_of
+from thunk.types.device import CPU, device
+from thunk.types.spec import TensorSpec
 
 
 def needed_for(wanted: Iterable[TraceNode]) -> set[TraceNode]:
@@ -25,6 +27,13 @@ def needed_for(wanted: Iterable[TraceNode]) -> set[TraceNode]:
             needed.add(node)
             stack += [each.producer for each in operands_of(node.args)]
     return needed
+
+
+def on_cpu(spec: Any) -> Any:
+    """The spec for a program: lazy devices are names for the processor."""
+    if spec is None or spec.device.type != "lazy":
+        return spec
+    return TensorSpec(spec.shape, spec.dtype, spec.strides, spec.offset, CPU)
 
 
 class GraphOfPath:
@@ -46,7 +55,7 @@ class GraphOfPath:
         if node.op == LEAF:
             self.inputs.append(node.leaf)
             self.leaves.append(node)
-            self._values[node] = self.graph.add_input(node.spec)
+            self._values[node] = self.graph.add_input(on_cpu(node.spec))
         elif node.op == ATTACH:
             self._values[node] = self._values[node.args[0]]
         else:
@@ -55,7 +64,7 @@ class GraphOfPath:
             args = tuple([self._argument(value, numbers) for value in node.args])
             outputs = node.outputs or (node,)
             made = self.graph.add(
-                node.op, args, tuple([each.spec for each in outputs]), node.where
+                node.op, args, tuple([on_cpu(each.spec) for each in outputs]), node.where
             )
             self._values.update(zip(outputs, made.outputs, strict=True))
 
@@ -67,4 +76,6 @@ class GraphOfPath:
             return self.graph.add_scalar(value.kind)
         if type(value) is tuple:
             return tuple([self._argument(each, numbers) for each in value])
+        if type(value) is device:
+            return CPU if value.type == "lazy" else value
         return thaw_constant(value)

@@ -21,8 +21,8 @@ from thunk.types.tensor_base import TensorBase
 
 def after_optimizer_step() -> None:
     """What an optimizer changed is computed while the program goes on."""
-    trace = state.recorder
-    if trace is not None and not trace.cutting:
+    trace = state.recorder or traces.current
+    if not trace.cutting:
         trace.launch("optimizer step")
 
 

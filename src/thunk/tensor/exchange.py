@@ -16,6 +16,7 @@ from thunk.ops.registry import t
 from thunk.runtime.storage import array_of
 from thunk.tensor import dlpack
 from thunk.tensor.creation import from_numpy
+from thunk.types.device import CPU
 from thunk.types.tensor_base import TensorBase
 
 
@@ -34,6 +35,13 @@ class Exchange(TensorBase):
                 "numpy: expected a tensor with values, can't convert meta device type tensor to "
                 "numpy; create it on the cpu"
             )
+        if self._spec.device.type != "cpu":
+            if not force:
+                raise TypeError(
+                    f"can't convert {self._spec.device} device type tensor to numpy. Use "
+                    "Tensor.cpu() to copy the tensor to host memory first."
+                )
+            return array_of(t.to(t.detach(self), CPU)._storage, self._spec)
         if requires_grad(self) and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "

@@ -35,6 +35,10 @@ class device:
         object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", place)
 
+    def of_tensors(self) -> device:
+        """The device that tensors made here report: lazy ones always have a number."""
+        return _FIRST_LAZY if self.type == "lazy" and self.index is None else self
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"device: expected no assignment, got {name!r}; devices are immutable")
 
@@ -87,6 +91,7 @@ def _parse(text: str, index: int | None) -> tuple[str, int | None]:
 
 
 CPU = device("cpu")
+_FIRST_LAZY = device("lazy", 0)
 META = device("meta")
 
 

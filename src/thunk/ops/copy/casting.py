@@ -59,9 +59,12 @@ def _to(
     )
     if alike and not copy:
         return self
-    return t._to_copy(
+    copied = t._to_copy(
         self, dtype=dtype, layout=layout, device=device, memory_format=memory_format
     )
+    if spec.device.type == "lazy" and copied._spec.device.type == "cpu":
+        copied._storage.data  # noqa: B018  (leaving the lazy device is where programs wait)
+    return copied
 
 
 _FLAGS = "bool non_blocking=False, bool copy=False"

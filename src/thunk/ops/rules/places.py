@@ -12,6 +12,6 @@ from thunk.types.device import CPU, device, get_default_device
 def placed(where: device | None, otherwise: device | None = None) -> device:
     """`where`, else `otherwise`, else the default device; the CPU's index does not matter."""
     if where is None:
-        return otherwise or get_default_device()
+        return otherwise or get_default_device().of_tensors()
     keys_of_device(where)
     return CPU if where.type == "cpu" else where
