@@ -17,7 +17,7 @@ from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import OneOf
 from thunk.lazy.replay import ARGUMENT, NEW, OFFSET, ONE_OF, PLAIN, RAW, SEED, SHARED, VIEW, Replay
-from thunk.lazy.trace import Trace, has_storage
+from thunk.lazy.trace import Trace, has_storage, slot_of
 from thunk.types.tensor_base import TensorBase
 
 
@@ -26,7 +26,7 @@ def on_miss(
     numbers: Any,
 ) -> Any:  # fmt: skip
     """Find the call once the modes are known, or make it and remember it."""
-    if not state.records:
+    if not state.records or "out" in kwargs:
         return entry.slow(args, kwargs)
     position = trace.end
     start = trace.at()
@@ -66,6 +66,7 @@ class Journal:
         self.scalars = len(trace.scalars)
         self.externals = len(trace.externals)
         self.writes = len(trace.writes)
+        self.before = [_geometry(each) for each in self.places]
         self.stored = [has_storage(each) for each in self.places]
         self.args, self.kwargs = args, kwargs
 
@@ -78,6 +79,7 @@ class Journal:
             or len(trace.leaves) != self.leaves
             or len(trace.externals) != self.externals
             or trace.irregular
+            or not self._only_known_writes()
         ):
             return
         recipe = self._numbers(entry, numbers)
@@ -99,6 +101,26 @@ class Journal:
         mark = trace.mark((entry, key), (entry,))
         mark.replay = Replay(recipe, writes, shape)
         self.start.children[key] = mark
+
+    def _only_known_writes(self) -> bool:
+        """Whether the journal saw every change of an argument."""
+        counts: dict[int, int] = {}
+        for target, _ in self.trace.writes[self.writes :]:
+            counts[id(target)] = counts.get(id(target), 0) + 1
+        for each, (storage, spec, version) in zip(self.places, self.before, strict=True):
+            after = _geometry(each)
+            if storage is not None and after[0] is not storage:
+                return False
+            if spec is not None and after[1] != spec:
+                return False
+            shared = id(each) not in counts and storage is not None and self._is_shared(storage)
+            if not shared and after[2] - version != counts.get(id(each), 0):
+                return False
+        return True
+
+    def _is_shared(self, storage: Any) -> bool:
+        """Whether several of the arguments look into one memory, and so share a counter."""
+        return sum(before[0] is storage for before in self.before) > 1
 
     def _plain(self, recipe: list[tuple[Any, Any]], numbers: Any) -> bool:
         return recipe == [(RAW, index) for index in range(len(numbers))]
@@ -170,6 +192,13 @@ class Journal:
             return (VIEW, node, place)
         # An alias without a history, as `detach` gives.
         return (SHARED, node, place) if result._history is None else None
+
+
+def _geometry(tensor: Any) -> tuple[Any, Any, int]:
+    """Storage, spec and number of writes of a tensor, as far as they were made."""
+    versions = slot_of(tensor, "_versions")
+    count = 0 if versions is None else versions.value
+    return slot_of(tensor, "_storage"), slot_of(tensor, "_spec"), count
 
 
 def type_of_results() -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.autograd.edges import move_retained
 from thunk.autograd.inplace import change_window, check_result, check_writable
-from thunk.autograd.meta import requires_grad
+from thunk.autograd.meta import Edge, requires_grad
 from thunk.autograd.overlap import refuse_partial_overlap
 from thunk.dispatch.call import call, tensors_in
 from thunk.dispatch.keys import KeySet
@@ -32,7 +33,7 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         return _change_window(op, functional, args)
     place = next(i for i, each in enumerate(op.schema.arguments) if each.is_written)
     target = args[place]
-    if _reinterprets(target):
+    if _is_not_recorded(target):
         return _write_now(op, args, target)
     derives = not has_history(target)
     recording = state.grad_enabled and any(requires_grad(each) for each in tensors_in(args))
@@ -54,16 +55,17 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     return target
 
 
-def _reinterprets(target: Any) -> bool:
-    """Whether the target reads its memory as another dtype than the trace does."""
+def _is_not_recorded(target: Any) -> bool:
+    """Whether the target's memory is somebody else's too, or is known as another dtype's."""
     if not has_storage(target):
         return False
-    home = target._storage.home
-    return home is not None and home.dtype is not target._spec.dtype
+    storage: Storage = target._storage
+    reinterprets = storage.home is not None and storage.home.dtype is not target._spec.dtype
+    return storage.foreign or reinterprets
 
 
 def _write_now(op: OpDef, args: tuple[Any, ...], target: Any) -> Any:
-    """Bits are written where they are; the trace knows values, not bits."""
+    """Shared memory is written at once, and bits where they are: the trace knows values."""
     for each in tensors_in(args):
         if each._node is not None:
             each._node.trace.materialise()
@@ -83,6 +85,7 @@ def _laid_out(target: Any, result: Any) -> Any:
 def _change_window(op: OpDef, functional: OpDef, args: tuple[Any, ...]) -> Any:
     target = change_window(op, functional, args)
     target._node = None
+    traces.current.writes.append((target, False))
     return target
 
 
@@ -97,8 +100,8 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
     new = trace.node_of(result)
     trace.overwritten[old] = trace.at().depth
     storage: Storage | None = target._storage if has_storage(target) else None
-    target._versions.value += 1
     if storage is None:
+        target._versions.value += 1
         _rebind_plain(trace, target, old, new)
         return
     whole = target._spec == storage.home
@@ -107,7 +110,8 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
     value = _whole_value(trace, before, target, new, whole, keeps)
     alone = storage.users == 1
     if not alone:
-        _aliases_are_stale(trace, storage)
+        _aliases_are_stale(trace, storage)  # what they are as of now, before the write is counted
+    target._versions.value += 1
     if storage.trace is None:
         storage.trace = trace
         trace.storages.append(storage)
@@ -124,8 +128,6 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
         _hand_on_history(target, value)
     elif state.grad_enabled and new.requires_grad:
         target._history = _renewed(target, new)
-    if storage.foreign:
-        trace.materialise()
 
 
 def _rebind_plain(trace: Trace, target: Any, old: TraceNode, new: TraceNode) -> None:
@@ -191,6 +193,9 @@ def _renewed(tensor: Any, node: TraceNode) -> Any:
     old = tensor._history
     if old is None or fresh is None:
         return fresh if fresh is not None else _without_producer(old)
+    if old.retains_grad and old.grad_fn is not None:
+        before, after = (Edge(each.grad_fn, each.output_index) for each in (old, fresh))
+        move_retained(before, after)
     old.grad_fn, old.output_index = fresh.grad_fn, fresh.output_index
     old.requires_grad = True
     return old

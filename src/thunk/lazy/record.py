@@ -25,7 +25,7 @@ from thunk.lazy.segment import Segment
 from thunk.lazy.trace import Trace, traces
 from thunk.ops.registry import find_op
 from thunk.ops.view import strided as _declares_relayout  # noqa: F401
-from thunk.runtime.tensors import birth
+from thunk.runtime.tensors import birth, forget_value
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
@@ -188,6 +188,8 @@ def result(trace: Trace, op: OpDef, node: TraceNode, source: Any, several: bool 
                 tensor._node = trace.attach(node, edge)
     else:
         tensor._origin = OneOf(source) if several else source
+    if tensor._storage.foreign:
+        forget_value(tensor)  # its memory may be written to by others before it is used
     return tensor
 
 

@@ -12,7 +12,7 @@ from thunk.autograd.edges import leaf_edge
 from thunk.autograd.meta import Edge
 from thunk.autograd.node import next_sequence
 from thunk.autograd.record import OpNode
-from thunk.autograd.saved import overwritten_message
+from thunk.autograd.saved import FREED, overwritten_message
 from thunk.ir.opdef import OpDef
 from thunk.lazy.constant import thaw_constant
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
@@ -77,7 +77,10 @@ class Segment:
     def value(self, reader: TraceBackward, node: TraceNode) -> Any:
         """The tensor that a formula of `reader` reads for `node`."""
         if self.trace is None:
-            return self.residuals[node].unpack(reader)
+            kept = self.residuals.get(node)
+            if kept is None:
+                raise RuntimeError(FREED)
+            return kept.unpack(reader)
         written = self.trace.overwritten.get(node)
         if written is not None and written > reader.recorded.depth:
             raise RuntimeError(overwritten_message(reader.name(), node.spec))

@@ -18,6 +18,7 @@ from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, LeafFact, TraceNode, leaf_
 from thunk.lazy.segment import Segment
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
+from thunk.runtime.tensors import forget_value
 from thunk.types.spec import TensorSpec, make_spec
 from thunk.types.tensor_base import InferenceCounter, TensorBase
 
@@ -174,7 +175,10 @@ class Trace:
                     return self._enter_leaf(tensor, storage, child, fact.differentiable)
         if (storage.trace is None and storage._data is None) or not state.records:
             return None
-        return self._register(tensor, True)
+        try:
+            return self._register(tensor, True)
+        except RuntimeError:
+            return None  # whoever needs its place in the graph is told what is wrong with it
 
     def _enter_leaf(
         self, tensor: Any, storage: Storage, child: TraceNode, differentiable: bool
@@ -203,7 +207,7 @@ class Trace:
         if has_storage(tensor):
             for each in (*self.results, *self.registered):
                 if each is not tensor and has_storage(each) and each._storage is tensor._storage:
-                    each._node = None
+                    forget_value(each)
             if tensor._spec == tensor._storage.home:
                 tensor._storage.node = changed
 
@@ -222,9 +226,11 @@ class Trace:
             node = self._leaf(tensor, storage, spec)
         if spec != storage.home:
             node = self._window(node, spec)
-        if not with_history and requires_grad(tensor) != node.requires_grad:
-            return node
+        if not with_history:
+            return node  # nobody asks where its gradient flows, so nobody is told it cannot
         node = self._with_own_history(tensor, node, spec != storage.home)
+        if storage.foreign:
+            return node  # whoever shares the memory may write to it before the next use
         tensor._node = node
         self.registered.append(tensor)
         storage.users += 1
@@ -251,9 +257,10 @@ class Trace:
         if differentiable:
             self.externals.append(_external(owner))
         self._counted(node)
-        storage.node = node
-        storage.users = 0
-        self.known.append(storage)
+        if not storage.foreign:
+            storage.node = node
+            storage.users = 0
+            self.known.append(storage)
         return node
 
     def _window(self, node: TraceNode, spec: TensorSpec) -> TraceNode:
@@ -265,11 +272,19 @@ class Trace:
     def _with_own_history(self, tensor: Any, node: TraceNode, is_window: bool) -> TraceNode:
         """Views keep the edge of their own while nobody wrote to their base."""
         wants = requires_grad(tensor)
-        if wants == node.requires_grad and not (wants and is_window):
+        own = not wants or (not is_window and self._is_own(tensor, node))
+        if wants == node.requires_grad and own:
             return node
         if not wants:
             return self._cut_off(node)
         return self.attach(node, edge_of(tensor))
+
+    def _is_own(self, tensor: Any, node: TraceNode) -> bool:
+        """Whether the gradients of `node` are those of `tensor`, not of another over its memory."""
+        if node.external < 0:
+            return True
+        external = self.externals[node.external]
+        return external is tensor or external == edge_of(tensor)
 
     def _cut_off(self, node: TraceNode) -> TraceNode:
         found: TraceNode = t.detach(self.wrap(node))._node
@@ -334,6 +349,12 @@ def has_storage(tensor: Any) -> bool:
 def has_history(tensor: Any) -> bool:
     """Whether the tensor's history was made; a plain pending result has one on demand."""
     return _is_set(_raw_history, tensor)
+
+
+def slot_of(tensor: Any, name: str) -> Any:
+    """A field of a tensor if it was made, else None."""
+    slot: Any = TensorBase.__dict__[name]
+    return slot.__get__(tensor) if _is_set(slot, tensor) else None
 
 
 def _is_set(slot: Any, tensor: Any) -> bool:

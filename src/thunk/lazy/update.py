@@ -51,6 +51,9 @@ def update(
             node = tensor._node
             if node is None:
                 node = trace.register(tensor)
+                if node is None:
+                    slow(list(numbers))
+                    return
             nodes.append(node)
     whole = tuple(nodes)
     position = trace.at()
@@ -104,10 +107,10 @@ def _record(
     results, writes = len(trace.results), len(trace.writes)
     users = [each._storage.users if has_storage(each) else -1 for each in targets]
     aliases = _aliases(trace, targets)
-    trace.sharing = {}
+    sharing = trace.sharing = {}
     try:
         slow([_numbered(value, index) for index, value in enumerate(numbers)])
-        order = tuple(trace.sharing)
+        order = tuple(sharing)
     finally:
         trace.sharing = None
     if start != (trace.generation, len(trace.leaves), len(trace.externals)) or -1 in users:

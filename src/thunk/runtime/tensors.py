@@ -61,6 +61,13 @@ def new_tensor(storage: Storage, spec: TensorSpec, versions: VersionCounter | No
     return tensor
 
 
+def forget_value(tensor: Any) -> None:
+    """Before a tensor is made to look elsewhere: what it was recorded as is not its value then."""
+    if tensor._node is not None:
+        tensor._spec, tensor._storage, tensor._versions, tensor._history  # noqa: B018
+        tensor._node = None
+
+
 def empty_tensor(spec: TensorSpec) -> Any:
     """A tensor with uninitialised values."""
     return new_tensor(storage_for(spec), spec)

@@ -12,7 +12,7 @@ from thunk.autograd.edges import edge_of, is_leaf, refresh_view
 from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import Node, RemovableHandle, add_hook
 from thunk.lazy.backward import backward as replayed
-from thunk.runtime.tensors import new_tensor
+from thunk.runtime.tensors import forget_value, new_tensor
 from thunk.types.tensor_base import InferenceCounter, TensorBase
 
 
@@ -125,9 +125,9 @@ class Tracked(TensorBase):
 
     @data.setter
     def data(self, value: TensorBase) -> None:
+        forget_value(self)
         self._storage = value._storage
         self._spec = value._spec
-        self._node = None  # it stood for the values of before
 
     def detach_(self) -> Any:
         """Drop the history in place."""

@@ -8,6 +8,7 @@ from thunk.base.errors import Mismatch, expected
 from thunk.ops.copy.formats import format_strides, suggested_format
 from thunk.ops.declare import composite
 from thunk.runtime.storage import Storage, allocate
+from thunk.runtime.tensors import forget_value
 from thunk.types.layout import preserve_format
 from thunk.types.spec import TensorSpec, contiguous_strides
 
@@ -19,6 +20,7 @@ def _expect_constant(self: Any, name: str) -> None:
 
 def give_shape(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     """Another shape over the same storage, which grows if it must."""
+    forget_value(tensor)
     old: TensorSpec = tensor._spec
     new = TensorSpec(tuple(shape), old.dtype, strides, old.offset, old.device)
     storage: Storage = tensor._storage
@@ -69,6 +71,7 @@ def _look_at(self: Any, storage: Storage, spec: TensorSpec) -> Any:
     _expect_constant(self, "set")
     if spec.extent() * spec.dtype.itemsize > storage.nbytes and storage.memory is not None:
         storage.resize(spec.extent() * spec.dtype.itemsize)
+    forget_value(self)
     self._storage = storage
     self._spec = spec
     self._versions.value += 1
