@@ -249,13 +249,20 @@ class Config(OptionSet):
     lazy_force_fallback = Option(
         "", "operators to run by reference rules: names as in aten::sub, with commas between them"
     )
+    lazy_longest_trace = Option(
+        4096, "how many operations are recorded at most before they are run unasked"
+    )
+    lazy_largest_trace = Option(
+        1024, "how many megabytes of results are recorded at most before they are run unasked"
+    )
+    lazy_paths = Option(200_000, "how many recorded operations are remembered, about")
     lazy_reuse_ir = Option(True, "record on the path that an earlier, equal trace made")
     lazy_max_async_queue = Option(100, "how many asynchronous step closures may wait")
     lazy_metrics_samples = Option(1024, "how many recent samples of a metric are kept")
     lazy_metrics_percentiles = Option(
         "0.01:0.05:0.1:0.2:0.5:0.8:0.9:0.95:0.99", "which percentiles the report of metrics shows"
     )
-    lazy_save_graphs_file = Option("", "file to append the graph of every cut to; empty: none")
+    lazy_save_graphs_file = Option("", "file to append every graph that is compiled to; empty: none")
     lazy_save_graphs_format = Option(
         "text", "how that file shows them", choices=("text", "dot", "backend")
     )

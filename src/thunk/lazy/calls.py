@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.base.config import config
 from thunk.dispatch.hot import Entry
 from thunk.dispatch.state import state
 from thunk.lazy.arguments import Place, places_of
@@ -30,7 +31,7 @@ def on_miss(
         return entry.slow(args, kwargs)
     position = trace.end
     start = trace.at()
-    if start.cut_here:
+    if _is_long(start):
         trace.launch("trace too long")
         return entry.call(*args, **kwargs)  # the operands are leaves of a new walk
     if start is not position or key in start.children:
@@ -42,6 +43,14 @@ def on_miss(
     result = entry.slow(args, kwargs)
     journal.remember(entry, key, numbers, result)
     return result
+
+
+def _is_long(node: TraceNode) -> bool:
+    """Whether the walk is cut here, so that a loop that never syncs needs bounded memory."""
+    return (
+        node.cut_here or node.depth >= config.lazy_longest_trace
+        or node.nbytes >= config.lazy_largest_trace << 20
+    )  # fmt: skip
 
 
 _ONE_PLAIN = Replay.of_one()

@@ -6,14 +6,17 @@ leaves the walk pending, and one after it finds the walk committed.
 
 from __future__ import annotations
 
+import threading
 from sys import getrefcount
 from typing import Any
 
+from thunk.base.config import config
 from thunk.dispatch.state import no_grad_recording
 from thunk.lazy.cause import announce, announce_compile
 from thunk.lazy.compiled import Computation
 from thunk.lazy.eager import eager
 from thunk.lazy.layout import layout_of
+from thunk.lazy.metrics import count
 from thunk.lazy.noop import enabled
 from thunk.lazy.plan import Plan
 from thunk.lazy.run import Run, inflight
@@ -23,6 +26,38 @@ from thunk.runtime.launch import DependentFailure, Launch
 from thunk.runtime.storage import Bytes, allocate
 
 _MOST_MASKS = 64
+
+
+class _Paths(threading.local):
+    """How many nodes this thread's trie has at most; they are counted when that may be too many."""
+
+    bound = 0
+    full = False
+
+    def grow(self, trace: Trace) -> None:
+        """A path was walked to its end for the first time."""
+        self.bound += trace.end.depth
+        if self.bound > config.lazy_paths:
+            self.bound = trace.size
+            self.full = self.bound > config.lazy_paths
+
+    def forget(self, trace: Trace) -> None:
+        """Start the trie anew; compiled graphs are found again by what they compute."""
+        trace.clear()
+        self.bound, self.full = 0, False
+        count("TrieCleared")
+
+
+_paths = _Paths()
+_forgets: list[bool] = []  # not empty if no path is to be followed again
+
+
+def _choose_reuse() -> None:
+    _forgets[:] = [] if config.lazy_reuse_ir else [True]
+
+
+_choose_reuse()
+config.watch("lazy_reuse_ir", _choose_reuse)
 
 
 def cut(trace: Trace, wait: bool = True, cause: str = "") -> None:
@@ -41,6 +76,8 @@ def cut(trace: Trace, wait: bool = True, cause: str = "") -> None:
             _commit(trace, plan, [], None)
         else:
             _execute(trace, plan, wait, cause)
+        if _paths.full or _forgets:
+            _paths.forget(trace)
     finally:
         trace.cutting = False
     if wait and inflight.runs:
@@ -165,6 +202,7 @@ def _plan(trace: Trace) -> Plan:
     if plan is None:
         with eager(), no_grad_recording():
             plan = end.plans[layout] = Plan(trace, layout)
+        _paths.grow(trace)
     if regular and len(end.plans) < _MOST_MASKS:
         end.plans[counts] = plan
     return plan

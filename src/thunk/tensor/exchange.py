@@ -41,7 +41,8 @@ class Exchange(TensorBase):
                     f"can't convert {self._spec.device} device type tensor to numpy. Use "
                     "Tensor.cpu() to copy the tensor to host memory first."
                 )
-            return array_of(t.to(t.detach(self), CPU)._storage, self._spec)
+            moved = t.to(t.detach(self), CPU)
+            return array_of(moved._storage, moved._spec)
         if requires_grad(self) and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "

@@ -287,3 +287,68 @@ def test_steps_run_closures_and_seed_anew() -> None:
     lazy.mark_step()
     assert seen == [6.0]
     lazy.wait_device_ops()
+
+
+def test_loops_that_never_sync_are_cut() -> None:
+    before = config.lazy_longest_trace
+    config.lazy_longest_trace = 40
+    try:
+        x = thunk.zeros(3)
+        with lazy.explain() as account:
+            for _ in range(500):
+                x = x * 0.5 + 1
+                assert len(traces.current.results) <= 41
+        assert {each.cause for each in account.executions} == {"trace too long"}
+        assert 25 <= len(account.executions) <= 40  # of about 26 operations, inputs apart
+        assert len(account.compiles) <= 4
+        assert x.tolist() == pytest.approx([2.0] * 3)
+    finally:
+        config.lazy_longest_trace = before
+
+
+def test_a_trace_of_much_memory_is_cut() -> None:
+    before = config.lazy_largest_trace
+    config.lazy_largest_trace = 1
+    try:
+        x = thunk.ones(1 << 16)
+        with lazy.explain() as account:
+            for _ in range(12):
+                x = x + 1
+        assert len(account.executions) >= 2
+        assert x[0].item() == 13
+    finally:
+        config.lazy_largest_trace = before
+
+
+def test_paths_are_not_followed_if_so_chosen() -> None:
+    lazy.config.set_reuse_ir(False)
+    try:
+        for _ in range(3):
+            assert (thunk.ones(3) * 9).tanh().sum().item() > 2
+            assert ir_cache.size() == 1
+    finally:
+        lazy.config.set_reuse_ir(True)
+    assert metrics.counter_value("UncachedCompile") == 1
+
+
+def test_graphs_that_are_compiled_are_saved(tmp_path: Path) -> None:
+    config.lazy_save_graphs_file = str(tmp_path / "graphs")
+    try:
+        for _ in range(3):
+            assert (thunk.ones(3) * 8.5).asinh().sum().item() > 2
+    finally:
+        config.lazy_save_graphs_file = ""
+    text = (tmp_path / "graphs").read_text()
+    assert text.count("aten.asinh") == 1 and "compiled for cpu" in text
+
+
+def test_paths_of_many_shapes_are_forgotten() -> None:
+    before = config.lazy_paths
+    config.lazy_paths = 300
+    try:
+        for size in range(1, 200):
+            assert thunk.full((size,), 2.0).add(1).sum().item() == 3 * size
+            assert ir_cache.size() <= 320
+    finally:
+        config.lazy_paths = before
+    assert metrics.counter_value("TrieCleared") >= 2
