@@ -262,7 +262,7 @@ class Config(OptionSet):
     lazy_metrics_percentiles = Option(
         "0.01:0.05:0.1:0.2:0.5:0.8:0.9:0.95:0.99", "which percentiles the report of metrics shows"
     )
-    lazy_save_graphs_file = Option("", "file to append every graph that is compiled to; empty: none")
+    lazy_save_graphs_file = Option("", "file to append each compiled graph to; empty: none")
     lazy_save_graphs_format = Option(
         "text", "how that file shows them", choices=("text", "dot", "backend")
     )
