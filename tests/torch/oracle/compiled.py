@@ -18,15 +18,17 @@ import torch
 from thunk.lazy.eager import execution
 
 from .backends import Counted, Observer, Watched
+from .catalog import Entry
 from .checks import arbiter, draws_differ, mode_of, seeded, widen
 from .compare import WIDER, Mismatch, leaves
 from .compiled_known import excuse
 from .convert import is_tensor, to_array
 from .gradients import fill_missing, first_gradient, second_gradient
 from .randomness import GAUGE
+from .run import applicable
 from .verdict import Case, describe, summary
 
-CHECKS = ("forward", "gradient", "gradgrad")
+CHECKS = ("forward", "strided", "gradient", "gradgrad")
 BATCH = 24  # samples of one program
 SHOWN = 4  # failures told in full
 
@@ -66,10 +68,16 @@ class Recorded:
     error: str | None = None
 
 
+def checks_of(entry: Entry, dtype: torch.dtype) -> list[str]:
+    """The checks that make sense for an entry in a dtype."""
+    known = applicable(entry, dtype)
+    return [check for check in CHECKS if check == "strided" or check in known]
+
+
 def judge_compiled(case: Case, check: str) -> Tally:
     """Every chosen sample of a check, batch by batch."""
     tally = Tally(case.entry.full_name, case.entry.family, case.dtype_name, check)
-    samples = case.chosen(case.samples(requires_grad=check != "forward"))
+    samples = case.chosen(case.samples(requires_grad=check in ("gradient", "gradgrad")))
     found = [expected_of(case, check, sample) for sample in samples]
     ready = [each for each in found if each is not None]
     tally.samples = len(ready)
@@ -120,7 +128,8 @@ def derived(case: Case, subject: Any, function: Any, check: str, value: Any) -> 
         return first_gradient(subject, function, value)
     if check == "gradgrad":
         return second_gradient(subject, function, value)
-    return seeded(subject, function, case.arguments(value, subject))
+    inputs = value.noncontiguous() if check == "strided" else value
+    return seeded(subject, function, case.arguments(inputs, subject))
 
 
 def _judge_batch(case: Case, check: str, batch: list[Recorded], tally: Tally) -> None:
@@ -180,7 +189,7 @@ def _compare(case: Case, check: str, each: Recorded) -> None:
     comparison = case.comparison(mode=mode_of(case), arbiter=_arbiter(case, check, each))
     expected, actual = each.expected, each.actual
     try:
-        if check != "forward":
+        if check in ("gradient", "gradgrad"):
             expected, actual = fill_missing(case.subject, expected, actual)
         elif case.entry.full_name in GAUGE:
             expected = each.value.output_process_fn_grad(expected)
@@ -192,7 +201,7 @@ def _compare(case: Case, check: str, each: Recorded) -> None:
 
 def _arbiter(case: Case, check: str, each: Recorded) -> Callable[[], Any] | None:
     """torch's result in double precision."""
-    if check == "forward":
+    if check in ("forward", "strided"):
         return arbiter(case, each.value, case.theirs)
     if case.dtype not in WIDER:
         return None

@@ -16,9 +16,8 @@ from thunk.backends.cpu.runner import threads
 
 from . import compiled_report
 from .catalog import Entry, select
-from .compiled import CHECKS, Tally, judge_compiled
+from .compiled import CHECKS, Tally, checks_of, judge_compiled
 from .families import FAMILIES
-from .run import applicable
 from .subject import Subject
 from .verdict import Case
 
@@ -46,7 +45,7 @@ def tallies_of(entry: Entry, subject: Subject, options: argparse.Namespace) -> l
         if dtype not in entry.info.dtypes:
             continue
         case = Case(entry, subject, dtype, options.max_samples, options.sample)
-        for check in applicable(entry, dtype):
+        for check in checks_of(entry, dtype):
             if check in (options.check or CHECKS):
                 start = time.perf_counter()
                 tally = judge_compiled(case, check)

@@ -14,9 +14,8 @@ import pytest
 import torch
 from tests.torch.oracle import compiled_report
 from tests.torch.oracle.catalog import Entry, entries
-from tests.torch.oracle.compiled import CHECKS, judge_compiled
+from tests.torch.oracle.compiled import checks_of, judge_compiled
 from tests.torch.oracle.compiled_known import known_reason
-from tests.torch.oracle.run import applicable
 from tests.torch.oracle.subject import Subject
 from tests.torch.oracle.verdict import Case
 
@@ -44,7 +43,7 @@ def subject() -> Subject:
 def test_entry(entry: Entry, dtype: torch.dtype) -> None:
     case = Case(entry, subject(), dtype, MOST_SAMPLES)
     tallies = [judge_compiled(case, check)
-               for check in applicable(entry, dtype) if check in CHECKS]
+               for check in checks_of(entry, dtype)]
     folder = os.environ.get("THUNK_ORACLE_RESULTS")
     if folder is not None:
         compiled_report.write(
