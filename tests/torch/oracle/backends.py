@@ -14,9 +14,11 @@ from thunk.backends.cpu.llvm.terms import FUNCTIONS
 from thunk.base.config import config
 from thunk.compiler.pipeline import run_passes
 from thunk.compiler.schedule import schedule
-from thunk.ir.graph import Graph
+from thunk.ir.graph import Graph, Node, values_in
 from thunk.lazy.metrics import counter_names, counter_value
 from thunk.runtime.backend import backend_named, register_backend
+
+COMPLEX = " of complex numbers"
 
 
 class Observer:
@@ -40,7 +42,9 @@ class Observer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._override.__exit__(kind, error, trace)
-        self.at_once = operators_counted() - self._before - self.called_back
+        plain = Counter({name.removesuffix(COMPLEX): count
+                         for name, count in self.called_back.items()})
+        self.at_once = operators_counted() - self._before - plain
 
     def compile(self, graph: Graph, donated: frozenset[int]) -> Any:
         raise NotImplementedError
@@ -67,8 +71,16 @@ class Counted(Observer):
     name = "counted"
 
     def compile(self, graph: Graph, donated: frozenset[int]) -> Any:
-        self.called_back.update(schedule(run_passes(graph), frozenset(FUNCTIONS)).fallbacks)
+        complex_too = {node.op.full_name for node in graph.nodes if _has_complex(node)}
+        fallbacks = schedule(run_passes(graph), frozenset(FUNCTIONS)).fallbacks
+        for name, count in fallbacks.items():
+            self.called_back[f"{name}{COMPLEX}" if name in complex_too else name] += count
         return backend_named("reference").compile(graph, donated)
+
+
+def _has_complex(node: Node) -> bool:
+    specs = [each.spec for each in (*node.outputs, *values_in(node.args))]
+    return any(spec is not None and spec.dtype.is_complex for spec in specs)
 
 
 def operators_counted() -> Counter[str]:
