@@ -34,8 +34,8 @@ def blocks_of(page: Path) -> list[tuple[str, str | None]]:
 PAGES = [page for page in check_links.documents(ROOT) if blocks_of(page)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_page_tells_the_truth(page: Path) -> None:
+def check(page: Path, **environment: str) -> None:
+    """Run the page's blocks in a process of their own, and compare what they print."""
     blocks = blocks_of(page)
     done = subprocess.run(
         [sys.executable, "-c", RUNNER],
@@ -43,7 +43,7 @@ def test_the_page_tells_the_truth(page: Path) -> None:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT / "src")},
+        env={"PYTHONPATH": str(ROOT / "src"), **environment},
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
@@ -51,6 +51,16 @@ def test_the_page_tells_the_truth(page: Path) -> None:
         if expected is not None:
             first = code.splitlines()[0]
             assert printed.strip("\n") == expected.strip("\n"), f"in the block of {first!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_page_tells_the_truth(page: Path) -> None:
+    check(page)
+
+
+@pytest.mark.parametrize("way", ["THUNK_LAZY", "THUNK_EAGER"])
+def test_the_readme_holds_in_both_ways_of_execution(way: str) -> None:
+    check(ROOT / "README.md", **{way: "1"})
 
 
 def test_the_readme_shows_an_example() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import thunk
 import thunk.nn.functional as F
 from thunk import nn, optim
+from thunk.base.config import config
 from thunk.compat.plot import svg
 from thunk.compat.report import report
 from thunk.optim.lr_scheduler import StepLR
@@ -96,6 +97,11 @@ def arguments_of(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> float:
     """Train, test, draw, and tell what happened; returns the share of test digits read right."""
+    with config.override(lazy=not config.eager):
+        return _trained(options)
+
+
+def _trained(options: argparse.Namespace) -> float:
     thunk.manual_seed(options.seed)
     training, test = _digits(options)
     model, history, display = Net(), History(), Display()

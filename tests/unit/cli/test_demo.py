@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from thunk.__main__ import main
+from thunk.base.config import config
 from thunk.compat.plot import svg
 
 
@@ -19,9 +20,20 @@ def test_the_demo_trains_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "epoch 2:" in text
     right = float(text.split("epoch 2: ")[1].split("%")[0])
     assert right > 20, "worse than after two small epochs"
-    assert "thunk:" in text, "the account at the end"
+    account = text.split("thunk:")[1]
+    assert int(account.split("UncachedCompile")[1].split()[0].replace(",", "")) > 0, "it compiled"
+    assert "no operation was recorded" not in account
     lines = ElementTree.parse(plot).getroot().findall(".//{http://www.w3.org/2000/svg}polyline")
     assert len(lines) == 2
+
+
+def test_the_demo_runs_eagerly_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--epochs", "1", "--samples", "16", "--plot", str(tmp_path / "demo.svg")]
+    with config.override(eager=True):
+        assert main(["demo", *words]) == 0
+    assert "%" in capsys.readouterr().out
 
 
 def test_the_demo_stops_in_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
