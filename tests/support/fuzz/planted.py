@@ -7,23 +7,15 @@ longer be planted is an error, so that this proof cannot fade away.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from fuzz.generate import generate
-from fuzz.judge import EAGER, Mode, judge
+from fuzz.judge import EAGER, judge
 from fuzz.lanes import leave_shared_lane
-
-Maker = Callable[[Any], Any]
-
-
-class Fault(NamedTuple):
-    """What is planted where: (dotted place, what to make of what is there) pairs."""
-
-    name: str
-    modes: tuple[Mode, ...]
-    places: tuple[tuple[str, Maker], ...]
+from fuzz.planted_kinds import Fault
+from fuzz.planted_lazy import FAULTS_OF_LAZY
 
 
 @contextmanager
@@ -78,7 +70,7 @@ def find(fault: Fault, first: int, most: int) -> int:
 def main(first: int, most: int) -> int:
     """Look for every fault and say how long each stood."""
     missed = 0
-    for fault in FAULTS:
+    for fault in (*FAULTS, *FAULTS_OF_LAZY):
         count = find(fault, first, most)
         missed += not count
         print(f"{fault.name:40} {'found by program ' + str(count) if count else 'NOT FOUND'}",

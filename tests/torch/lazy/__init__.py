@@ -1,0 +1,1 @@
+"""Scenarios of lazy execution, through public names alone, beside eager runs and PyTorch."""
