@@ -7,6 +7,8 @@ from the arguments alone becomes an edge: from here the same call is one diction
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 from thunk.base.config import config
@@ -47,10 +49,26 @@ def on_miss(
 
 def _is_long(node: TraceNode) -> bool:
     """Whether the walk is cut here, so that a loop that never syncs needs bounded memory."""
-    return (
-        node.cut_here or node.depth >= config.lazy_longest_trace
-        or node.nbytes >= config.lazy_largest_trace << 20
-    )  # fmt: skip
+    if node.cut_here:
+        return True
+    too_long = (
+        node.depth >= config.lazy_longest_trace or node.nbytes >= config.lazy_largest_trace << 20
+    )
+    return too_long and not _inside_another_call()
+
+
+_HERE = __file__.rsplit("lazy", 1)[0]
+_UNSAFE = tuple([os.path.join(_HERE, each) for each in ("lazy", "autograd")])
+
+
+def _inside_another_call() -> bool:
+    """Whether somebody up the stack is in the middle of something, and holds nodes of the walk."""
+    frame: Any = sys._getframe(4)  # below `Trace.miss`
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_UNSAFE):
+            return True
+        frame = frame.f_back
+    return False
 
 
 _ONE_PLAIN = Replay.of_one()

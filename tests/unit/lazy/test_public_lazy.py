@@ -352,3 +352,27 @@ def test_paths_of_many_shapes_are_forgotten() -> None:
     finally:
         config.lazy_paths = before
     assert metrics.counter_value("TrieCleared") >= 2
+
+
+def test_no_call_is_cut_in_its_middle() -> None:
+    before = config.lazy_longest_trace
+    try:
+        for longest in range(20, 60, 3):
+            config.lazy_longest_trace = longest
+            x = thunk.zeros(4, requires_grad=True)
+            y = x * 1
+            for number in range(30):
+                y[number % 4] += number
+                y[[number % 3]] = y[[3]]
+            y.sum().backward()
+            assert x.grad is not None
+            with execution(False):
+                other = thunk.zeros(4, requires_grad=True)
+                z = other * 1
+                for number in range(30):
+                    z[number % 4] += number
+                    z[[number % 3]] = z[[3]]
+                z.sum().backward()
+            assert y.tolist() == z.tolist() and x.grad.tolist() == other.grad.tolist()
+    finally:
+        config.lazy_longest_trace = before
