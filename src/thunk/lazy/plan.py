@@ -39,6 +39,11 @@ class Result:
         self.plain: LeafFact = leaf_fact(self.spec, False, node.inference)
         self.tracked: LeafFact = leaf_fact(self.spec, True, node.inference)
 
+    @property
+    def derives_history(self) -> bool:
+        """Whether the walk knows the history; a leaf has its own, and must not hold the walk."""
+        return self.node.requires_grad and self.node.external < 0
+
     def storage(self, memory: Bytes, run: Run | None) -> Storage:
         """The storage over the result's memory."""
         storage = Storage(memory)
@@ -75,8 +80,8 @@ class Plan:
         self.spare: Computation | None = None  # that takes no memory over
         places = {node: at for at, node in enumerate(outputs)}
         facts = [(index, at, Result(node)) for at, (index, node) in enumerate(layout.plain)]
-        self.constants = tuple([each for each in facts if not each[2].node.requires_grad])
-        self.differentiable = tuple([each for each in facts if each[2].node.requires_grad])
+        self.constants = tuple([each for each in facts if not each[2].derives_history])
+        self.differentiable = tuple([each for each in facts if each[2].derives_history])
         self.moved = tuple(
             [(index, fact.spec) for index, _, fact in facts if fact.spec is not fact.node.spec]
         )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -335,3 +337,18 @@ def test_numpy_sees_what_a_run_writes() -> None:
     x += 1
     mark_step()
     numpy.testing.assert_array_equal(array, numpy.ones(5))
+
+
+def test_a_leaf_does_not_hold_the_walk_that_made_it() -> None:
+    x = thunk.zeros(1, requires_grad=True)
+    y = x
+    for _ in range(5):
+        y = y + 1
+    y.sum().backward(retain_graph=True)
+    assert x.grad is not None
+    assert x.grad.item() == 1 and y.item() == 5
+    end = weakref.ref(y.grad_fn)
+    assert end() is not None
+    del y
+    gc.collect()
+    assert end() is None
