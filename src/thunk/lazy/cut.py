@@ -12,6 +12,7 @@ from typing import Any
 
 from thunk.base.config import config
 from thunk.dispatch.state import no_grad_recording
+from thunk.lazy.abandon import abandon
 from thunk.lazy.cause import announce, announce_compile
 from thunk.lazy.compiled import Computation
 from thunk.lazy.eager import eager
@@ -71,7 +72,11 @@ def cut(trace: Trace, wait: bool = True, cause: str = "") -> None:
         return
     trace.cutting = True
     try:
-        plan = _plan(trace)
+        try:
+            plan = _plan(trace)
+        except Exception as error:
+            abandon(trace, error)  # or every later cut would fail in the same way
+            raise
         if plan.empty:
             _commit(trace, plan, [], None)
         else:

@@ -55,7 +55,7 @@ class Run:
         memory = storage._data
         for position, error in self.spoilt.items():
             if self.outputs[position] is memory:
-                raise _never_computed(error)
+                raise never_computed(error)
         storage.launch = None
 
     def finish(self) -> bool:
@@ -78,7 +78,8 @@ class Run:
         self.inputs = self.numbers = self.storages = self.stored = self.leaves = ()
 
 
-def _never_computed(error: BaseException) -> DependentFailure:
+def never_computed(error: BaseException) -> DependentFailure:
+    """What to raise where a value is asked for that a failure left out."""
     made = DependentFailure(
         f"expected a value, got a result of a run that failed: {error}; compute it again"
     )

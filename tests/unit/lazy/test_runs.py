@@ -16,7 +16,7 @@ import pytest
 import thunk
 from thunk.base.config import config
 from thunk.base.errors import where_recorded
-from thunk.lazy import compiled
+from thunk.lazy import compiled, cut
 from thunk.lazy.eager import execution
 from thunk.lazy.run import inflight
 from thunk.lazy.step import mark_step, wait_device_ops
@@ -255,6 +255,27 @@ def test_a_compiler_that_fails_is_told_and_results_are_computed_all_the_same(
     with pytest.raises(MemoryError, match="no room"):
         wait_device_ops()
     assert y[0].item() == pytest.approx(44.218281828)
+
+
+def test_a_walk_without_a_plan_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = thunk.ones(3)
+    mark_step(wait=True)
+    x.add_(1)
+    y = x * 2
+    z = y[1:]
+
+    def fail(*_: Any) -> Any:
+        raise KeyError("no such node")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cut, "Plan", fail)
+        with pytest.raises(KeyError):
+            y.tolist()
+    for lost in (y, z):
+        with pytest.raises(DependentFailure, match="no such node"):
+            lost.tolist()
+    assert x.tolist() == [1, 1, 1]
+    assert (x + 1).tolist() == [2, 2, 2]
 
 
 def test_an_interrupt_before_the_start_leaves_everything_pending(
