@@ -122,9 +122,9 @@ def _is_command(word: str) -> bool:
 
 
 def _run(words: list[str], switches: set[str]) -> int:
-    if "--eager" in switches:
-        config.eager = True
-        os.environ["THUNK_EAGER"] = "1"  # for the processes that the script starts
+    option = "eager" if "--eager" in switches else "lazy"
+    setattr(config, option, True)
+    os.environ[f"THUNK_{option.upper()}"] = "1"  # for the processes that the script starts
     kind = words.pop(0) if words[0] in ("-m", "-c") else ""
     if not words:
         print(f"thunk: expected a {'module' if kind == '-m' else 'line of code'} behind {kind}",
