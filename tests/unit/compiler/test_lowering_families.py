@@ -274,3 +274,14 @@ def test_update_of_a_parameter_is_one_kernel() -> None:
         return r.call("_adam_update", *operands, *numbers, None, False)
 
     assert len(run(adam, 1e-4).schedule.steps) == 1
+
+
+def test_parameters_of_group_norm_may_be_strided() -> None:
+    def calls(r: Recorder) -> Any:
+        weight, bias = (
+            r.call("slice.Tensor", r.input(values("f4", 12)), 0, 0, None, 2) for _ in range(2)
+        )
+        return r.call("native_group_norm", r.input(values("f4", 2, 6, 3)), weight, bias, 2, 6, 3,
+                      2, r.number(1e-5))  # fmt: skip
+
+    run(calls, 1e-4)

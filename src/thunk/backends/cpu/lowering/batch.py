@@ -123,6 +123,12 @@ def _groups(at: At, input: Value, sizes: tuple[int, ...]) -> tuple[Domain, Any]:
     return domain, read
 
 
+def _by_channel(domain: Domain, value: Value, channels: int) -> Expression:
+    """One element a channel, in loops over samples, groups, a group's channels and places."""
+    step = value.spec.strides[0]
+    return domain.read_as(value, (0, channels * step, step, 0))
+
+
 @lowering("native_group_norm")
 def group_norm(
     at: At, input: Value, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: Any
@@ -132,8 +138,8 @@ def group_norm(
     over = (2, 3)
     mean, _, rstd = statistics(domain, value, over, domain.number(eps, value.dtype))
     output = (value - mean) * rstd
-    scale = None if weight is None else domain.read_as(weight, (0, C // group, 1, 0))
-    shift = None if bias is None else domain.read_as(bias, (0, C // group, 1, 0))
+    scale = None if weight is None else _by_channel(domain, weight, C // group)
+    shift = None if bias is None else _by_channel(domain, bias, C // group)
     domain.store_as(affine(output, scale, shift), contiguous_strides(domain.sizes), 0)
     for index, term in ((1, mean), (2, rstd)):
         rows = at.over((N, group))
@@ -157,7 +163,7 @@ def group_norm_backward(
         count = float(count_of(domain, over))
         weighed = grad
         if weight is not None:
-            weighed = grad * domain.read_as(weight, (0, C // group, 1, 0))
+            weighed = grad * _by_channel(domain, weight, C // group)
         along = domain.reduce("add", weighed * output, over).again() / count
         middle = domain.reduce("add", weighed, over).again() / count
         rest = (weighed - output * along - middle) * scale
