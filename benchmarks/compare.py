@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,33 +33,36 @@ import report
 from workloads import WORKLOADS
 from workloads.workload import Work, Workload
 
+Clock = Callable[[], float]
 CHECKED_STEPS = 4
 TOLERANCE = 2e-3  # relative; rounding differs from the first operation on, and training spreads it
 WARM_STEPS = 30
 ROUND_SECONDS = 0.25
 
 
-def burst(work: Work, steps: int, read_every: int) -> float:
+def burst(work: Work, steps: int, read_every: int, clock: Clock) -> float:
     """Seconds a step of `steps` steps; the last one is read."""
-    started = time.perf_counter()
+    started = clock()
     for number in range(1, steps + 1):
         left = work.step()
         if number % read_every == 0:
             work.read(left)
-    return (time.perf_counter() - started) / steps
+    return (clock() - started) / steps
 
 
-def interleaved(works: Mapping[str, Work], workload: Workload, rounds: int) -> dict[str, Any]:
+def interleaved(
+    works: Mapping[str, Work], workload: Workload, rounds: int, clock: Clock
+) -> dict[str, Any]:
     """Milliseconds a step of each peer, round by round."""
     every, counts = workload.read_every, {}
     for peer, work in works.items():
-        burst(work, WARM_STEPS, every)
-        seconds = burst(work, every, every)
+        burst(work, WARM_STEPS, every, clock)
+        seconds = burst(work, every, every, clock)
         counts[peer] = max(1, round(ROUND_SECONDS / seconds / every)) * every
     found: dict[str, list[float]] = {peer: [] for peer in works}
     for _ in range(rounds):
         for peer, work in works.items():
-            found[peer].append(burst(work, counts[peer], every) * 1e3)
+            found[peer].append(burst(work, counts[peer], every, clock) * 1e3)
     return found
 
 
@@ -102,7 +105,8 @@ def compared(workload: Workload, chosen: argparse.Namespace) -> dict[str, Any]:
     }
     for peer, value in wrong.items():
         print(f"  {peers.TITLES[peer]}: values differ from torch's by {value:.1e}", flush=True)
-    rounds = interleaved(works, workload, chosen.rounds)
+    clock = time.process_time if chosen.cpu else time.perf_counter
+    rounds = interleaved(works, workload, chosen.rounds, clock)
     least = {peer: min(times) for peer, times in rounds.items()}
     ours = least.get("thunk")
     return {
@@ -154,6 +158,10 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(WORKLOADS))
     parser.add_argument("--peers", nargs="+", choices=peers.PEERS, default=list(peers.PEERS))
     parser.add_argument("--rounds", type=int, default=15, help="how often the peers take turns")
+    parser.add_argument(
+        "--cpu", action="store_true",
+        help="one core, and processor time instead of the clock: for machines that others use too",
+    )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="tiny sizes")
     parser.add_argument("--alone", action="store_true", help="first steps, memory; no comparison")
     parser.add_argument("--all", action="store_true", help="the comparison, then --alone")
@@ -170,6 +178,8 @@ def parsed() -> argparse.Namespace:
 
 def main() -> int:
     chosen = parsed()
+    if chosen.cpu:  # before the libraries are loaded, which count cores
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     workloads = [WORKLOADS[name] for name in chosen.workloads or WORKLOADS]
     if chosen.profile:
         for workload in workloads:
@@ -184,6 +194,7 @@ def main() -> int:
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
         "python": platform.python_version(),
+        "clock": "processor" if chosen.cpu else "wall",
         "versions": versions(chosen),
     }
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
@@ -198,7 +209,8 @@ def main() -> int:
         results.append(found)
     if not chosen.alone:
         print("\n" + report.table(results))
-        print(f"\nleast of {chosen.rounds} rounds; values within {TOLERANCE:g} of torch's")
+        clock = "processor time of one core" if chosen.cpu else "wall clock"
+        print(f"\n{clock}, least of {chosen.rounds} rounds; values within {TOLERANCE:g} of torch's")
     if chosen.alone or chosen.all:
         print("\n" + report.cold_table(results))
     if chosen.out:
