@@ -36,7 +36,7 @@ from workloads.workload import Work, Workload
 Clock = Callable[[], float]
 CHECKED_STEPS = 4
 TOLERANCE = 2e-3  # relative; rounding differs from the first operation on, and training spreads it
-WARM_STEPS = 30
+WARM_STEPS = 12
 ROUND_SECONDS = 0.25
 
 
