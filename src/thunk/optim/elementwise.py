@@ -13,6 +13,7 @@ from thunk.lazy.update import update
 from thunk.ops.registry import t
 from thunk.ops.update.rule import UpdateRule
 from thunk.optim.optimizer import Optimizer, _use_grad_for_differentiable
+from thunk.runtime.tensors import empty_tensor
 from thunk.types.layout import strided
 from thunk.types.tensor_base import TensorBase
 
@@ -178,5 +179,12 @@ def dense(optimizer: Optimizer, grad: Any) -> Any:
 
 
 def zeros_like(param: Any) -> Any:
-    """A state as large as `param` and laid out like it."""
-    return t.zeros_like(param)
+    """A state as large as `param` and laid out like it.
+
+    Its zeros are there at once, so that the first step is recorded and compiled as every other.
+    """
+    state = empty_tensor(param._spec.fresh())
+    memory = state._storage.data
+    if memory is not None:
+        memory[:] = 0
+    return state
