@@ -27,6 +27,7 @@ from thunk.runtime.launch import DependentFailure, Launch
 from thunk.runtime.storage import Bytes, allocate
 
 _MOST_MASKS = 64
+_MOST_RUNS = 64  # as many as a queue holds: behind a failure they pile up until somebody is told
 
 
 class _Paths(threading.local):
@@ -64,7 +65,8 @@ config.watch("lazy_reuse_ir", _choose_reuse)
 def cut(trace: Trace, wait: bool = True, cause: str = "") -> None:
     """Run the walk and commit it; who does not `wait` gets results that are still being computed.
 
-    A failure of a run that was waited for is raised here, any other by the next who waits.
+    A failure of a run that was waited for is raised here, any other by the next who waits; who
+    never waits is told in the end, too.
     """
     if trace.cutting:
         raise RuntimeError("lazy: expected no value to be needed while a trace is being cut")
@@ -85,7 +87,7 @@ def cut(trace: Trace, wait: bool = True, cause: str = "") -> None:
             _paths.forget(trace)
     finally:
         trace.cutting = False
-    if wait and inflight.runs:
+    if inflight.runs and (wait or len(inflight.runs) > _MOST_RUNS):
         inflight.check()
 
 

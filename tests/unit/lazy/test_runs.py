@@ -214,6 +214,18 @@ def test_runs_behind_a_failed_one_fail_with_it_and_all_are_taken_back() -> None:
     assert x.tolist() == [5.0] * 10
 
 
+def test_who_never_waits_is_told_of_a_failure_too() -> None:
+    x = thunk.zeros(10)
+    mark_step(wait=True)
+    x.add_((rows(thunk.ones(3, 10), [77]) @ thunk.ones(10, 10))[0])
+    with pytest.raises(IndexError):
+        for _ in range(200):
+            mark_step()
+            x.add_(1)
+    assert len(inflight.runs) <= 1
+    assert x.tolist() == [0.0] * 10  # what was queued behind the failure was taken back with it
+
+
 def test_memory_that_a_failing_operation_wrote_to_is_spoilt() -> None:
     x = thunk.zeros(10)
     mark_step(wait=True)
