@@ -176,6 +176,15 @@ def parsed() -> argparse.Namespace:
     return chosen
 
 
+def write(folder: Path, about: Mapping[str, Any], results: list[dict[str, Any]]) -> None:
+    """What is known so far, as JSON and as a picture: a run may be interrupted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({**about, "tolerance": TOLERANCE, "results": results}, indent=1)
+    (folder / "compare.json").write_text(text, encoding="utf-8")
+    title = f"a step's time beside torch eager's ({about['date']}, {about['machine']})"
+    (folder / "compare.svg").write_text(report.picture(results, title), encoding="utf-8")
+
+
 def main() -> int:
     chosen = parsed()
     if chosen.cpu:  # before the libraries are loaded, which count cores
@@ -207,6 +216,8 @@ def main() -> int:
         if chosen.alone or chosen.all:
             found["alone"] = stood_alone(workload, chosen)
         results.append(found)
+        if chosen.out:
+            write(Path(chosen.out), about, results)
     if not chosen.alone:
         print("\n" + report.table(results))
         clock = "processor time of one core" if chosen.cpu else "wall clock"
@@ -214,13 +225,7 @@ def main() -> int:
     if chosen.alone or chosen.all:
         print("\n" + report.cold_table(results))
     if chosen.out:
-        folder = Path(chosen.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({**about, "tolerance": TOLERANCE, "results": results}, indent=1)
-        (folder / "compare.json").write_text(text, encoding="utf-8")
-        title = f"a step's time beside torch eager's ({about['date']}, {about['machine']})"
-        (folder / "compare.svg").write_text(report.picture(results, title), encoding="utf-8")
-        print(f"\nwritten: {folder / 'compare.json'}, {folder / 'compare.svg'}")
+        print(f"\nwritten: compare.json and compare.svg in {chosen.out}")
     # Peers that are wrong or fail are reported; only Thunk's faults are the run's.
     faults = [each["name"] for each in results if "thunk" in {*each["wrong"], *each["failed"]}]
     return 1 if faults else 0
