@@ -12,6 +12,8 @@ from fuzz import planted
 from fuzz.campaign import report
 from fuzz.generate import generate, shares
 from fuzz.judge import EAGER, Mode, judge
+from fuzz.planted_kinds import Fault
+from fuzz.planted_lazy import FAULTS_OF_LAZY
 from fuzz.program import Program, listing
 from fuzz.shrink import shrink
 
@@ -53,15 +55,30 @@ def test_a_planted_fault_is_found(name: str) -> None:
     assert 0 < planted.find(fault, FIRST, 100)
 
 
-@pytest.mark.parametrize("fault", planted.FAULTS, ids=lambda fault: fault.name)
-def test_every_fault_can_be_planted_and_taken_out(fault: planted.Fault) -> None:
+QUICK_LAZY = (
+    "aliases not derived again",
+    "writes do not reach foreign memory",
+    "pending write not counted",
+    "foreign memory not copied for pending reads",
+    "flag of a pending tensor not seen",
+)
+
+
+@pytest.mark.parametrize("name", QUICK_LAZY)
+def test_a_fault_planted_in_lazy_execution_is_found(name: str) -> None:
+    fault = next(each for each in FAULTS_OF_LAZY if each.name == name)
+    assert 0 < planted.find(fault, 5000, 20)
+
+
+@pytest.mark.parametrize("fault", (*planted.FAULTS, *FAULTS_OF_LAZY), ids=lambda fault: fault.name)
+def test_every_fault_can_be_planted_and_taken_out(fault: Fault) -> None:
     with planted.plant(fault):
         pass
     assert judge(generate(FIRST), MODES) is None
 
 
 def test_a_fault_without_a_place_is_an_error() -> None:
-    gone = planted.Fault("gone", MODES, (("thunk.autograd.edges.gone", lambda original: None),))
+    gone = Fault("gone", MODES, (("thunk.autograd.edges.gone", lambda original: None),))
     with pytest.raises(LookupError, match=r"thunk\.autograd\.edges\.gone"), planted.plant(gone):
         pass
 

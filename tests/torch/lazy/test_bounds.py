@@ -89,3 +89,14 @@ def test_without_reuse_nothing_is_found_again() -> None:
         assert costs.runs == 3
     finally:
         thunk.lazy.config.set_reuse_ir(True)
+
+
+@pytest.mark.slow
+def test_iterations_that_nobody_reads_hold_no_memory() -> None:
+    x = thunk.ones(1000)
+
+    def work(step: int) -> None:
+        nonlocal x
+        x = x * 1.0001 + 0.5
+
+    assert growth(work, 4000, 10_000) < 1_000_000

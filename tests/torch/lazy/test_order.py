@@ -171,3 +171,12 @@ def test_a_result_computed_op_by_op_is_no_constant() -> None:
     for values in ([1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [1.0, 1.0, 1.0]):
         x = thunk.tensor(values)
         assert (x.nonzero() + 1).tolist() == [[i + 1] for i, v in enumerate(values) if v]
+
+
+def test_an_array_that_changes_while_reads_are_pending() -> None:
+    array = numpy.array([1.0, 2.0])
+    shared = thunk.from_numpy(array)
+    before = shared * 10
+    array[0] = 5.0
+    after = shared * 10
+    assert (before.tolist(), after.tolist()) == ([10.0, 20.0], [50.0, 20.0])
