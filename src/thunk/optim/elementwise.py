@@ -56,15 +56,14 @@ class ElementwiseOptimizer(Optimizer):
 
     def _change(self, group: Mapping[str, Any], held: Sequence[str], jobs: list[Job]) -> None:
         """Run the updates, as one step of a trace where they only write what they are given."""
-        if group.get("differentiable") or any(
-            each.param.dtype.is_complex or _has_tensor(each.numbers) for each in jobs
-        ):
+        params = [each.param for each in jobs]
+        names, sets, numbers = _numbers_of(jobs)
+        is_complex = True in [each._spec.dtype.is_complex for each in params]
+        if is_complex or group.get("differentiable") or True in map(_has_tensor, sets):
             for job in jobs:
                 self._update(group, held, job, job.numbers)
             return
-        names, sets, numbers = _numbers_of(jobs)
         key = (self._rule, tuple(held), bool(group["maximize"]), names)
-        params = [each.param for each in jobs]
         states = [each.state[name] for name in held for each in jobs]
 
         def slow(given: list[Any]) -> None:
@@ -139,7 +138,7 @@ class Job(NamedTuple):
 
 
 def _has_tensor(numbers: dict[str, Any]) -> bool:
-    return any(isinstance(each, TensorBase) for each in numbers.values())
+    return True in [isinstance(each, TensorBase) for each in numbers.values()]
 
 
 def _numbers_of(jobs: list[Job]) -> tuple[Any, list[dict[str, Any]], list[float]]:

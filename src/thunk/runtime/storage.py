@@ -5,6 +5,7 @@ Invariant: `data` is a flat byte array; every tensor that shares memory shares t
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy
@@ -146,10 +147,36 @@ def _restored(data: bytes | None) -> Storage:
     return Storage(memory)
 
 
+_ALIGNMENT = 64
+_SMALL = 1 << 10  # below this, finding an aligned address costs more than the memory
+_SLAB = 1 << 14
+
+
+class _Slab(threading.local):
+    """Memory that small blocks are taken from in turn; it is kept while one of them lives."""
+
+    def __init__(self) -> None:
+        self.memory = numpy.empty(0, numpy.uint8)
+        self.used = 0
+
+
+_slab = _Slab()
+
+
 def allocate(nbytes: int) -> Bytes:
     """Uninitialised memory, aligned for vector loads."""
-    block = numpy.empty(nbytes + 63, dtype=numpy.uint8)
-    skip = -block.ctypes.data % 64
+    if nbytes > _SMALL:
+        return _aligned(nbytes)
+    start = _slab.used
+    if start + nbytes > _slab.memory.nbytes:
+        _slab.memory, start = _aligned(_SLAB), 0
+    _slab.used = (start + nbytes + _ALIGNMENT - 1) & -_ALIGNMENT
+    return _slab.memory[start : start + nbytes]
+
+
+def _aligned(nbytes: int) -> Bytes:
+    block = numpy.empty(nbytes + _ALIGNMENT - 1, dtype=numpy.uint8)
+    skip = -block.ctypes.data % _ALIGNMENT
     return block[skip : skip + nbytes]
 
 
