@@ -39,6 +39,8 @@ def excuse(name: str) -> str | None:
     """Why an operator may call back or run at once."""
     if name.endswith(" of complex numbers"):
         return "complex numbers"
+    if name == "aten::copy_":
+        return "writes to memory that is shared with NumPy go through at once"
     op = find_op(name)
     if op is not None and op.random:
         return "random numbers are drawn when the call is recorded"

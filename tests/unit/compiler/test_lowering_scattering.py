@@ -106,3 +106,26 @@ def test_closeness(equal_nan: bool) -> None:
         recorder.call("isclose", *pair, 1e-3, 1e-8, equal_nan),
         recorder.call("isclose", *pair, 0.0, 0.0, equal_nan),
     )
+
+
+def test_places_in_strided_operands() -> None:
+    recorder = Recorder()
+    wide = recorder.input(values("f4", 10, 12))
+    own = recorder.call("slice.Tensor", wide, 1, 1, None, 2)
+    index = recorder.input(random.integers(0, 10, (4, 6)))
+    source = recorder.call("slice.Tensor", recorder.input(values("f4", 4, 12)), 1, 0, None, 2)
+    row = recorder.input(random.permutation(10)[:4])
+    lowered(
+        recorder,
+        recorder.call("scatter.src", own, 1, recorder.input(random.integers(0, 6, (4, 1))),
+                      recorder.call("slice.Tensor", source, 1, 0, 1, 1)),
+        recorder.call("scatter_add", own, 0, index, source),
+        recorder.call("scatter.value", own, 0, index, 3.0),
+        recorder.call("index_add", own, 0, row, source, 2),
+        recorder.call("index_copy", own, 0, row, source),
+        recorder.call("index_fill.int_Scalar", own, 0, row, 7.0),
+        recorder.call("scatter_reduce.two", own, 0, index, source, "amax", True),
+        recorder.call("_index_put", own, (row,), source, True),
+        recorder.call("gather", own, 0, index),
+        recorder.call("index_select", own, 1, recorder.input(numpy.array([5, 0]))),
+    )  # fmt: skip

@@ -153,14 +153,19 @@ def _copied(at: At, self: Value) -> tuple[Domain, Access]:
     return domain, Access(at.lower.buffer(at.node.outputs[0]), spec.dtype, spec.strides)
 
 
+def _step(target: Access, dim: int) -> int:
+    """The result's own step, whatever the operand's; a scalar has none."""
+    return target.strides[dim] if target.strides else 0
+
+
 def _scattered(at: At, self: Value, dim: int, index: Value, source: Any, combine: str) -> None:
     if combine and at.result.dtype.itemsize < 4:
         raise Unsupported("sums that are rounded each time")
     _, target = _copied(at, self)
     domain = at.over(index.spec.shape or (1,))
     dim %= len(domain.sizes)
-    size, step = along(self, dim)
-    place = _inside(at, domain.read(index).to(d.int64), size, dim) * step
+    size, _ = along(self, dim)
+    place = _inside(at, domain.read(index).to(d.int64), size, dim) * _step(target, dim)
     steps = without(target.strides or (0,), dim)
     if isinstance(source, Value):
         strides = source.spec.strides if source.spec.shape else (0,) * len(domain.sizes)
@@ -196,9 +201,9 @@ def _slices(at: At, self: Value, dim: int, index: Value, source: Value, combine:
     dim %= len(domain.sizes)
     which = line(domain, index, dim)
     kind = RuntimeError if combine else IndexError
-    size, step = along(self, dim)
+    size, _ = along(self, dim)
     message = f"{at.node.op.name}: index out of range; expected 0 to {size - 1}"
-    place = at.within(which, size, kind, message) * step
+    place = at.within(which, size, kind, message) * _step(target, dim)
     steps = without(target.strides or (0,), dim)
     term = domain.read(source).to(at.result.dtype)
     if combine:
@@ -248,14 +253,14 @@ def _fill_slices(at: At, self: Value, dim: int, index: Value, value: Any) -> Non
     _, target = _copied(at, self)
     rank = max(len(self.spec.shape), 1)
     dim %= rank
-    size, step = along(self, dim)
+    size, _ = along(self, dim)
     sizes = list(self.spec.shape or (1,))
     sizes[dim] = index.spec.numel
     domain = at.over(sizes)
     which = line(domain, index, dim)
     which = (which < 0).where(which + size, which)
     message = f"index_fill: index out of range; expected {-size} to {size - 1}"
-    place = at.within(which, size, IndexError, message) * step
+    place = at.within(which, size, IndexError, message) * _step(target, dim)
     term = domain.operand(value, at.result.dtype)
     domain.scatter(
         target.over(without(target.strides or (0,), dim)), place, term, (dim,)
