@@ -124,6 +124,11 @@ def counter_names() -> list[str]:
     return sorted(_read())
 
 
+def counter_values() -> dict[str, int]:
+    """The value of every counter that counted something, read at once."""
+    return dict(_read())
+
+
 def counter_value(name: str) -> int:
     """The value of one counter, 0 if nothing was counted."""
     return _read()[name]

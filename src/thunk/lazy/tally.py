@@ -41,15 +41,18 @@ class Tally:
                 _fold()
             _tallies.append(self)
 
-    def counted(self) -> Counter[str]:
-        """What its runs counted."""
-        found = Counter({name: self.cuts * amount for name, amount in self.once.items()})
-        found["Executions"] = self.runs
-        found["CachedCompile"] = self.runs - self.missed
-        # The first walk of a path makes its nodes, the others find them.
-        again = max(self.cuts - 1, 0)
-        found.update({f"IrNodeReused_{name}": again * times for name, times in self.path.items()})
-        return found
+    def add_to(self, found: Counter[str]) -> None:
+        """Add what its runs counted; thousands of plans are asked whenever counters are read."""
+        cuts, runs = self.cuts, self.runs
+        if cuts:
+            for name, amount in self.once.items():
+                found[name] += cuts * amount
+        if runs:
+            found["Executions"] += runs
+            found["CachedCompile"] += runs - self.missed
+        if cuts > 1:  # the first walk of a path makes its nodes, the others find them
+            for name, times in self.path.items():
+                found[f"IrNodeReused_{name}"] += (cuts - 1) * times
 
 
 def _fold() -> None:
@@ -60,7 +63,7 @@ def _fold() -> None:
         if sys.getrefcount(tally) > 2:
             kept.append(tally)
         else:
-            _past.update(tally.counted())
+            tally.add_to(_past)
     _tallies.extend(kept)
 
 
@@ -68,7 +71,7 @@ def _counted() -> Mapping[str, int]:
     with _lock:
         found = Counter(_past)
         for tally in _tallies:
-            found.update(tally.counted())
+            tally.add_to(found)
     return found
 
 

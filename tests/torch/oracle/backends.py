@@ -15,7 +15,7 @@ from thunk.base.config import config
 from thunk.compiler.pipeline import run_passes
 from thunk.compiler.schedule import schedule
 from thunk.ir.graph import Graph, Node, values_in
-from thunk.lazy.metrics import counter_names, counter_value
+from thunk.lazy.metrics import counter_values
 from thunk.runtime.backend import backend_named, register_backend
 
 COMPLEX = " of complex numbers"
@@ -85,4 +85,4 @@ def _has_complex(node: Node) -> bool:
 
 def operators_counted() -> Counter[str]:
     """How often each operator was run at once, by its full name."""
-    return Counter({name: counter_value(name) for name in counter_names() if "::" in name})
+    return Counter({name: value for name, value in counter_values().items() if "::" in name})
