@@ -178,6 +178,8 @@ def _places(trace: Trace) -> dict[int, int]:
     """The number of each leaf among what gradients leave the walk for."""
     found: dict[int, int] = {}
     for index, each in enumerate(trace.externals):
+        if each is None:  # a leaf that wants no gradient any more
+            continue
         leaf = each if isinstance(each, TensorBase) else getattr(each.node, "variable", None)
         if leaf is not None:
             found.setdefault(id(leaf), index)
