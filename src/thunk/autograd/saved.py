@@ -23,6 +23,12 @@ FREED = (
 )
 
 
+INFERENCE = (
+    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
+    "normal tensor and use it in autograd."
+)
+
+
 class SavedValue:
     """One saved tensor with the version it had."""
 
@@ -33,10 +39,7 @@ class SavedValue:
 
     def __init__(self, tensor: Any, output_index: int | None = None) -> None:
         if isinstance(tensor._versions, InferenceCounter) and output_index is None:
-            raise RuntimeError(
-                "Inference tensors cannot be saved for backward. To work around you can make a "
-                "clone to get a normal tensor and use it in autograd."
-            )
+            raise RuntimeError(INFERENCE)
         self.versions = tensor._versions
         self.version = tensor._versions.value
         self.output_index = output_index

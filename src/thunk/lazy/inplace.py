@@ -106,6 +106,7 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
         return
     whole = target._spec == storage.home
     before: TraceNode = storage.node
+    trace.overwritten[before] = trace.at().depth
     keeps = before.requires_grad and (not state.grad_enabled or not requires_grad(target))
     value = _whole_value(trace, before, target, new, whole, keeps)
     alone = storage.users == 1

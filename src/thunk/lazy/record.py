@@ -10,6 +10,7 @@ from typing import Any
 
 from thunk.autograd.edges import ONE_OF_SEVERAL, edge_of
 from thunk.autograd.meta import Edge, History, history_of, requires_grad
+from thunk.autograd.saved import INFERENCE
 from thunk.autograd.views import mark_view
 from thunk.dispatch.infer import infer
 from thunk.dispatch.keys import KeySet
@@ -21,7 +22,7 @@ from thunk.lazy.eager import run_now
 from thunk.lazy.metrics import count
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import TracedFloat, plain_kind, plain_number
-from thunk.lazy.segment import Segment
+from thunk.lazy.segment import Segment, reads_of
 from thunk.lazy.trace import Trace, traces
 from thunk.ops.registry import find_op
 from thunk.ops.view import strided as _declares_relayout  # noqa: F401
@@ -139,7 +140,7 @@ def _make(
         node.spec = specs
         node.requires_grad = wants and specs.dtype.is_inexact
         node.nbytes += _bytes_of(op, specs)
-        return node
+        return _checked(node, wants)
     outputs = []
     for index, spec in enumerate(specs):
         output = TraceNode(trace, parent, OUTPUT, (node, index))
@@ -152,6 +153,12 @@ def _make(
         node.nbytes += _bytes_of(op, spec)
         outputs.append(output)
     node.outputs = tuple(outputs)
+    return _checked(node, wants)
+
+
+def _checked(node: TraceNode, differentiable: bool) -> TraceNode:
+    if differentiable and any(each.inference for each in reads_of(node)):
+        raise RuntimeError(INFERENCE)
     return node
 
 

@@ -32,6 +32,8 @@ class Segment:
         self.sequence = next_sequence()
         self.backward_nodes: dict[TraceNode, TraceBackward] = {}
         self.residuals: dict[TraceNode, Any] = {}
+        # Nodes whose memory was written to, and how deep in the walk.
+        self.overwritten: dict[TraceNode, int] = {}
         self.externals: list[Any] = []
         self.scalars: list[Any] = []
         self.released: list[frozenset[TraceNode]] = []  # by backward passes that were replayed
@@ -76,15 +78,15 @@ class Segment:
 
     def value(self, reader: TraceBackward, node: TraceNode) -> Any:
         """The tensor that a formula of `reader` reads for `node`."""
-        if self.trace is None:
-            kept = self.residuals.get(node)
-            if kept is None:
-                raise RuntimeError(FREED)
-            return kept.unpack(reader)
-        written = self.trace.overwritten.get(node)
+        written = self.overwritten.get(node)
         if written is not None and written > reader.recorded.depth:
             raise RuntimeError(overwritten_message(reader.name(), node.spec))
-        return self.trace.wrap(node)
+        if self.trace is not None:
+            return self.trace.wrap(node)
+        kept = self.residuals.get(node)
+        if kept is None:
+            raise RuntimeError(FREED)
+        return kept.unpack(reader)
 
     def finish(self, residuals: dict[TraceNode, Any]) -> None:
         """The walk was cut: keep what is still needed of it."""

@@ -64,10 +64,10 @@ class Trace:
         self.known: list[Storage] = []  # whose contents are a leaf here
         self.registered: list[Any] = []
         self.writes: list[tuple[Any, bool]] = []  # targets, and whether a replay can write them
-        self.overwritten: dict[TraceNode, int] = {}
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
         self.irregular = False  # whether something happened that the path does not tell
         self.segment = Segment(self)
+        self.overwritten = self.segment.overwritten
 
     # Where the walk stands
 
@@ -248,6 +248,7 @@ class Trace:
             node = TraceNode(self, parent, LEAF, ())
             node.spec = fact.spec
             node.leaf = len(self.leaves)
+            node.inference = fact.inference
             node.requires_grad = differentiable
             node.external = len(self.externals) if differentiable else -1
             return node
