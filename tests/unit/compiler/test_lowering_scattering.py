@@ -129,3 +129,13 @@ def test_places_in_strided_operands() -> None:
         recorder.call("gather", own, 0, index),
         recorder.call("index_select", own, 1, recorder.input(numpy.array([5, 0]))),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"], ids=name_of)
+def test_traces_and_rounding(dtype: Any) -> None:
+    recorder = Recorder()
+    matrix = recorder.input(values(dtype, 5, 7))
+    outputs = [recorder.call("trace", matrix), recorder.call("trace", recorder.call("t", matrix))]
+    if dtype != "i4":
+        outputs += [recorder.call("round.decimals", matrix, places) for places in (-1, 0, 2)]
+    lowered(recorder, *outputs)

@@ -160,3 +160,14 @@ def logaddexp(to: Operands, self: Any, other: Any) -> Expression:
     gap = -(left - right).unary("abs")
     same = left.eq(right)
     return same.where(high + 0.6931471805599453, high + gap.math("exp").math("log1p"))
+
+
+@pointwise("round.decimals")
+def round_decimals(to: Operands, self: Any, decimals: int) -> Expression:
+    value = to(self)
+    if not value.dtype.is_floating_point:
+        raise Unsupported("integers")
+    factor = 10.0 ** abs(decimals)
+    if decimals < 0:
+        return (value / factor).unary("rint") * factor
+    return (value * factor).unary("rint") / factor

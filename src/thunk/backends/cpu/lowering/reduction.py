@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression, working
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Scalar, Value
@@ -304,3 +305,15 @@ def vector_norm(at: At, self: Value, ord: Any, dim: Any, keepdim: bool, dtype: A
         total = total.math("pow", 1 / ord)
     kept.store(total)
 
+
+
+@lowering("trace")
+def trace(at: At, self: Value) -> None:
+    spec = self.spec
+    domain = at.over((min(spec.shape),))
+    diagonal = Access(at.lower.buffer(self), spec.dtype, (sum(spec.strides),), spec.offset)
+    term = at.lower.load(diagonal)
+    if at.result.dtype is not spec.dtype:
+        term = term.to(at.result.dtype)
+    kept, total = domain.reduce("add", term, (0,)).kept(False)
+    kept.store(total)
