@@ -14,8 +14,9 @@ from typing import Any
 from thunk.base.config import config
 from thunk.dispatch.hot import Entry
 from thunk.dispatch.state import state
-from thunk.lazy.arguments import Place, places_of
+from thunk.lazy.arguments import Place, argument_at, places_of
 from thunk.lazy.chance import Offset, Seed
+from thunk.lazy.layout import DEAD
 from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import OneOf
@@ -117,6 +118,8 @@ class Journal:
         shape = self._shape_of(result, made)
         if shape is None:
             return
+        if self._holds_more(made):
+            return
         del trace.results[self.results :]
         trace.results += made
         end = trace.at()
@@ -128,6 +131,16 @@ class Journal:
         mark = trace.mark((entry, key), (entry,))
         mark.replay = Replay(recipe, writes, shape)
         self.start.children[key] = mark
+
+    def _holds_more(self, made: list[Any]) -> bool:
+        """Whether somebody holds a result of this call that the call does not return."""
+        results = self.trace.results
+        counts = tuple(map(sys.getrefcount, results))
+        known = {id(each) for each in made}
+        return any(
+            counts[index] > DEAD and id(results[index]) not in known
+            for index in range(self.results, len(results))
+        )
 
     def _only_known_writes(self) -> bool:
         """Whether the journal saw every change of an argument."""
@@ -213,9 +226,12 @@ class Journal:
 
     def _view(self, result: Any, node: TraceNode, place: Place) -> Any:
         origin = result._origin
+        source = argument_at(place, self.args, self.kwargs)
         if type(origin) is OneOf:
+            result._origin = OneOf(source)  # what lies between is of no account
             return (ONE_OF, node, place)
         if origin is not None:
+            result._origin = source
             return (VIEW, node, place)
         # An alias without a history, as `detach` gives.
         return (SHARED, node, place) if result._history is None else None

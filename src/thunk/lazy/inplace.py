@@ -117,11 +117,8 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
         storage.trace = trace
         trace.storages.append(storage)
     storage.node = value
-    if whole and requires_grad(target) == value.requires_grad:
-        target._node = value
-    elif alone:
-        target._node = None
-        storage.users = 0
+    target._node = value if whole and requires_grad(target) == value.requires_grad else None
+    storage.users = 0 if target._node is None else 1  # all others forgot what they were
     constant = not value.requires_grad and target._history is None
     trace.writes.append((target, alone and whole and target._node is value
                          and (keeps or constant)))  # fmt: skip

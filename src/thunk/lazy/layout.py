@@ -15,7 +15,7 @@ from thunk.lazy.segment import reads_of
 from thunk.lazy.trace import Trace, has_storage
 
 # What `getrefcount` says of an object that only one list holds.
-_DEAD = next(iter(tuple(map(sys.getrefcount, [object()]))))
+DEAD = next(iter(tuple(map(sys.getrefcount, [object()]))))
 
 
 class Residual(NamedTuple):
@@ -45,17 +45,17 @@ class Layout(NamedTuple):
 def layout_of(trace: Trace) -> Layout:
     """The layout of a walk as it is now."""
     counts = tuple(map(sys.getrefcount, trace.results))
-    alive = [(i, each) for i, each in enumerate(trace.results) if counts[i] > _DEAD]
+    alive = [(i, each) for i, each in enumerate(trace.results) if counts[i] > DEAD]
     plain = [(i, each._node) for i, each in alive
              if each._node is not None and not has_storage(each)]  # fmt: skip
     sharing = [i for i, each in alive if has_storage(each)]
-    dead = [each for i, each in enumerate(trace.results) if counts[i] <= _DEAD]
+    dead = [each for i, each in enumerate(trace.results) if counts[i] <= DEAD]
     holders = tuple(map(sys.getrefcount, trace.storages))
     ghosts = Counter([id(each._storage) for each in dead if has_storage(each)])
     stored = [
         (index, storage.node) for index, storage in enumerate(trace.storages)
         if storage.trace is trace
-        and (storage.existed or holders[index] > _DEAD + ghosts[id(storage)])
+        and (storage.existed or holders[index] > DEAD + ghosts[id(storage)])
     ]  # fmt: skip
     ends = [node for _, node in (*plain, *stored)]
     ends += [each._node for _, each in alive if each._node is not None]
