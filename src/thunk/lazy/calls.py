@@ -19,7 +19,7 @@ from thunk.lazy.chance import Offset, Seed
 from thunk.lazy.layout import DEAD
 from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
-from thunk.lazy.record import OneOf
+from thunk.lazy.record import OneOf, is_default
 from thunk.lazy.replay import ARGUMENT, NEW, OFFSET, ONE_OF, PLAIN, RAW, SEED, SHARED, VIEW, Replay
 from thunk.lazy.trace import Trace, has_storage, slot_of
 from thunk.types.tensor_base import TensorBase
@@ -278,7 +278,7 @@ def _order_of(
             continue
         if value in markers:
             recipe.append((RAW, markers.index(value)))
-        else:
+        elif not is_default(argument, value):
             recipe.append((PLAIN, value))
     used = [index for kind, index in recipe if kind is RAW]
     if len(recipe) != len(appended) or used != sorted(set(used)) or len(used) != given:

@@ -16,6 +16,7 @@ from thunk.dispatch.infer import infer
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
 from thunk.ir.opdef import NoGradient, OpDef
+from thunk.ir.schema import Argument
 from thunk.lazy.chance import drawn
 from thunk.lazy.constant import Constant
 from thunk.lazy.eager import run_now
@@ -68,7 +69,10 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
     recording = state.grad_enabled and not isinstance(op.gradient, NoGradient)
     frozen = tuple(
         [
-            _freeze(trace, value, recording, numbers if argument.name in scalars else None)
+            _freeze(
+                trace, value, recording,
+                numbers if argument.name in scalars and not is_default(argument, value) else None,
+            )
             for argument, value in zip(op.schema.arguments, args, strict=True)
         ]
     )
@@ -85,6 +89,15 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
         trace.scalars += own
     trace.counted_here()
     return node
+
+
+def is_default(argument: Argument, value: Any) -> bool:
+    """Whether a number is what the schema says; such ones are constants, which fold away."""
+    return (
+        not argument.is_required
+        and type(value) is type(argument.default)
+        and bool(value == argument.default)
+    )
 
 
 def _shared_places(

@@ -171,6 +171,8 @@ class Trace:
                 fact = storage.tracked if history.requires_grad else storage.plain
             if fact is not None:
                 child = self.node.children.get(fact)
+                if child is None and self.node is self.detour and state.records:
+                    child = self.at().children.get(fact)
                 if child is not None:
                     return self._enter_leaf(tensor, storage, child, fact.differentiable)
         if (storage.trace is None and storage._data is None) or not state.records:
