@@ -18,7 +18,7 @@ from thunk.lazy.compiled import Computation
 from thunk.lazy.eager import eager
 from thunk.lazy.layout import layout_of
 from thunk.lazy.metrics import count
-from thunk.lazy.noop import enabled
+from thunk.lazy.noop import enabled, memory_for
 from thunk.lazy.plan import Plan
 from thunk.lazy.run import Run, inflight
 from thunk.lazy.trace import Trace
@@ -108,7 +108,7 @@ def _execute(trace: Trace, plan: Plan, wait: bool, cause: str) -> None:
     waits = wait and not computation.donated
     try:
         if enabled:
-            outputs, waits = _empty_outputs(computation), True
+            outputs, waits = memory_for(computation, lambda: _empty_outputs(computation)), True
         elif computation.interprets:
             inflight.drain()
             _refuse_spoilt(inputs)
