@@ -12,10 +12,6 @@ from thunk.types.tensor_base import TensorBase
 Place = tuple[Any, ...]
 
 
-class Places(dict[Any, Place]):
-    """Tensors by identity."""
-
-
 def places_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[Any, Place]:
     """The first place of every tensor among the arguments."""
     found: dict[Any, Place] = {}

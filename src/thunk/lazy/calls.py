@@ -50,8 +50,6 @@ def on_miss(
 
 def _is_long(node: TraceNode) -> bool:
     """Whether the walk is cut here, so that a loop that never syncs needs bounded memory."""
-    if node.cut_here:
-        return True
     too_long = (
         node.depth >= config.lazy_longest_trace or node.nbytes >= config.lazy_largest_trace << 20
     )
@@ -106,7 +104,6 @@ class Journal:
             or trace.node is trace.detour
             or len(trace.leaves) != self.leaves
             or len(trace.externals) != self.externals
-            or trace.irregular
             or not self._only_known_writes()
         ):
             return

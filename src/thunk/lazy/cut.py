@@ -198,7 +198,7 @@ def _refuse_spoilt(inputs: Any) -> None:
 def _plan(trace: Trace) -> Plan:
     """The plan of a walk: by the reference counts of its results, or by what they mean."""
     end = trace.end
-    regular = not (trace.irregular or trace.segment.backward_nodes)
+    regular = not trace.segment.backward_nodes
     counts = tuple(map(getrefcount, trace.results + trace.storages)) if regular else ()
     if regular:
         known: Plan | None = end.plans.get(counts)

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from typing import NamedTuple
 
-from thunk.lazy.node import LEAF, TraceNode, operands_of
+from thunk.lazy.node import TraceNode, operands_of
 from thunk.lazy.segment import reads_of
 from thunk.lazy.trace import Trace, has_storage
 
@@ -98,11 +98,3 @@ def owners_of(trace: Trace, layout: Layout) -> dict[TraceNode, tuple[str, int]]:
         if each._node is not None:
             found[each._node] = ("results", index)
     return found
-
-
-def unchanged_leaves(trace: Trace) -> frozenset[TraceNode]:
-    """Leaves whose memory still holds what it held when the walk met it."""
-    return frozenset(
-        each._node for each in trace.registered
-        if each._node is not None and each._node.op is LEAF and each._storage.trace is None
-    )  # fmt: skip

@@ -52,7 +52,7 @@ class TraceNode:
     """One recorded operation, or a leaf, or one result of an operation with several."""
 
     __slots__ = (
-        "args", "children", "counts", "cut_here", "depth", "external", "inference", "leaf",
+        "args", "children", "counts", "depth", "external", "inference", "leaf",
         "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
         "requires_grad", "scalars", "spec", "trace", "where",
     )  # fmt: skip
@@ -76,7 +76,6 @@ class TraceNode:
         self.released: frozenset[TraceNode] = frozenset()  # whose saved values a backward freed
         self.counts: tuple[int, int, int, int] = (0, 0, 0, 0)
         self.nbytes: int = 0 if parent is None else parent.nbytes
-        self.cut_here = False
         self.inference = False  # the modes that it was recorded in
         self.recording = True
         self.where = ""

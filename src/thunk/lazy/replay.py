@@ -14,6 +14,7 @@ from thunk.lazy.chance import next_numbers
 from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import OneOf
+from thunk.lazy.trace import has_storage
 
 if TYPE_CHECKING:
     from thunk.lazy.trace import Trace
@@ -66,7 +67,7 @@ class Replay:
         targets = []
         for place, new, stored, bumps in self.writes:
             target = argument_at(place, args, kwargs)
-            if not can_write(trace, target, stored):
+            if not can_write(target, stored):
                 count("ReplayRefused")
                 return key_of(node).slow(args, kwargs)
             targets.append((target, new, stored, bumps))
@@ -123,15 +124,12 @@ def key_of(node: TraceNode) -> Any:
     return node.args[0]
 
 
-def can_write(trace: Trace, target: Any, stored: bool) -> bool:
+def can_write(target: Any, stored: bool) -> bool:
     """Whether `target` is as plain as it was when the write was remembered."""
     if not stored:
-        return target._node is not None and not trace.irregular
+        return target._node is not None and not has_storage(target)
     storage = target._storage
-    return (
-        storage.home is target._spec and storage.users == 1 and not storage.foreign
-        and not trace.irregular
-    )  # fmt: skip
+    return storage.home is target._spec and storage.users == 1 and not storage.foreign
 
 
 def write(trace: Trace, target: Any, new: TraceNode, stored: bool, bumps: int) -> None:

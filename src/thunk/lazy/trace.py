@@ -65,7 +65,6 @@ class Trace:
         self.registered: list[Any] = []
         self.writes: list[tuple[Any, bool]] = []  # targets, and whether a replay can write them
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
-        self.irregular = False  # whether something happened that the path does not tell
         self.segment = Segment(self)
         self.overwritten = self.segment.overwritten
 

@@ -74,8 +74,6 @@ def _replay(trace: Trace, done: Update, targets: Sequence[Any], numbers: Sequenc
             count("ReplayRefused")
             return False
         written.append((target, storage, node))
-    if trace.irregular:
-        return False
     for is_result, index in done.stale:
         each = (trace.results if is_result else trace.registered)[index]
         each._spec, each._versions, each._history  # noqa: B018  (found while pending)
