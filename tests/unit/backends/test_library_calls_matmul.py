@@ -31,9 +31,15 @@ def matrix(*shape: int, dtype: dtype = float32, transposed: bool = False) -> Lay
     return layout
 
 
+def sample(layout: Layout) -> numpy.ndarray:
+    """Values that `layout` can hold: the same ones wherever its stride is 0."""
+    pairs = zip(layout.shape, layout.strides or layout.shape)
+    own = [1 if stride == 0 else extent for extent, stride in pairs]
+    return numpy.broadcast_to(rounded(RANDOM.standard_normal(own), layout), layout.shape)
+
+
 def check(spec: Matmul, **others: numpy.ndarray) -> None:
-    left = rounded(RANDOM.standard_normal(spec.left.shape), spec.left)
-    right = rounded(RANDOM.standard_normal(spec.right.shape), spec.right)
+    left, right = sample(spec.left), sample(spec.right)
     wanted = numpy.matmul(left, right)
     scale = numpy.matmul(abs(left), abs(right)).max(initial=1)
     given = {"left": left, "right": right, **others}
@@ -104,6 +110,43 @@ def test_a_broadcast_stride_is_an_extent_of_one() -> None:
     spec = matmul(matrix(4, 5, 6), expanded, matrix(4, 5, 7))
     assert spec.right.shape == (1, 6, 7)
     check(spec)
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"), [(2, 1, 3), (1, 3, 2), (1, 1, 3), (5, 6, 7), (64, 48, 40)]
+)
+@pytest.mark.parametrize("left", [(0, 0), (0, 1), (1, 0), None])
+@pytest.mark.parametrize("right", [(0, 0), (0, 1), (1, 0), None])
+def test_strides_of_zero_inside_a_matrix(
+    rows: int, inner: int, columns: int, left: tuple[int, int], right: tuple[int, int]
+) -> None:
+    """The gradient of a sum is one number, expanded; that of a weight multiplies with it."""
+    operands = (
+        plain(shape, float32, strides) for shape, strides in
+        (((rows, inner), left), ((inner, columns), right))
+    )  # fmt: skip
+    check(matmul(*operands, matrix(rows, columns)))
+
+
+@pytest.mark.parametrize("size", [3, 40])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_windows_that_overlap(size: int, threads: int) -> None:
+    """Rows that begin one element apart, as `unfold` gives them."""
+    series = RANDOM.standard_normal(4 * size).astype("f4")
+    windows = numpy.lib.stride_tricks.sliding_window_view(series, size)[: 2 * size]
+    lying = plain(windows.shape, float32, (1, 1))
+    dense, other = matrix(*windows.shape), matrix(size, 30)
+    values, columns = sample(dense), sample(other)
+    for left, right, first, second in (
+        (lying, other, windows, columns),
+        (lying, matrix(size, 30, transposed=True), windows, columns),
+        (dense.transposed(), lying, values.T, windows),
+        (dense, lying.transposed(), values, windows.T),
+    ):
+        out = matrix(left.shape[0], right.shape[1])
+        found = run(build(matmul(left, right, out, threads=threads)), left=first, right=second)
+        wanted = first.astype("f8") @ second
+        numpy.testing.assert_allclose(found["out"], wanted, rtol=0, atol=2e-4)
 
 
 @pytest.mark.parametrize("element", [bfloat16, float16])

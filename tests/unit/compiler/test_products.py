@@ -95,3 +95,12 @@ def test_a_matrix_of_many_products_is_packed_once() -> None:
 def test_a_matrix_of_few_products_or_of_few_rows_is_not_packed() -> None:
     assert recurrence(3, 16)[1] == ["matmul"] * 3
     assert recurrence(5, 2)[1] == ["matmul"] * 5
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_the_gradient_of_a_sum_is_expanded_and_multiplies_with_a_weight(batch: int) -> None:
+    recorder = Recorder()
+    ones = recorder.call("expand", recorder.input(numpy.ones((), "f4")), [batch, 5])
+    product = recorder.call("mm", recorder.call("t", ones), recorder.input(values(batch, 7)))
+    recorder.outputs(product)
+    agree(recorder)

@@ -64,8 +64,17 @@ def way_of(spec: Matmul) -> Way:
         return Way.SPREAD  # the right matrix is not read
     if right[-1] == 1 and (rows < 8 or bytes_of_right <= RESIDENT_BYTES):
         return Way.SPREAD
-    turned = right[-1] != 1 and right[-2] == 1 and 1 in left[-2:]
-    return Way.BLAS if turned and blas().found else Way.PACKED
+    turned = right[-1] != 1 and right[-2] == 1
+    taken = turned and _is_blas(spec.left) and _is_blas(spec.right) and blas().found
+    return Way.BLAS if taken else Way.PACKED
+
+
+def _is_blas(matrix: Layout) -> bool:
+    """Whether lines lie densely and apart: BLAS knows neither repeated nor overlapping ones."""
+    (rows, columns), (down, across) = matrix.shape[-2:], _strides(matrix)[-2:]
+    if across == 1:
+        return down >= columns or rows == 1
+    return down == 1 and (across >= rows or columns == 1)
 
 
 def _split(spec: Matmul, threads: int) -> tuple[Split, int]:

@@ -203,9 +203,12 @@ def _raised(matrix: Layout, count: int) -> Layout:
 
 
 def _matrix_strides(rows: int, columns: int, down: int, right: int) -> tuple[int, int]:
-    """Strides of a matrix in which an extent of one does not hide that the other is dense."""
+    """Strides of a matrix in which an extent of one does not hide that the other is dense.
+
+    Only the stride of an extent of one is free: 0 over a longer one repeats an element.
+    """
     if columns == 1:
-        return (max(down, 1), 1)
+        return (1 if rows == 1 else down, 1)
     if rows == 1:
-        return (columns, 1) if right == 1 else (1, max(right, 1))
+        return (columns, 1) if right == 1 else (1, right)
     return (down, right)
