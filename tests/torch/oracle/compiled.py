@@ -49,6 +49,7 @@ class Tally:
     excused: int = 0  # without one that no reason is listed for
     called_back: Counter[str] = field(default_factory=Counter)
     at_once: Counter[str] = field(default_factory=Counter)
+    outside: Counter[str] = field(default_factory=Counter)  # samples by what keeps them unclean
     failures: list[str] = field(default_factory=list)
     programs: int = 0
     seconds: float = 0.0
@@ -224,6 +225,8 @@ def _count_clean(case: Case, check: str, batch: list[Recorded], observer: Observ
     for each in batch:
         names = in_new_thread(_operators_outside, case, check, each)
         tally.clean += not names
+        if names:
+            tally.outside[" ".join(sorted(names))] += 1
         tally.excused += all(excuse(name) for name in names)
 
 

@@ -71,6 +71,8 @@ def main(arguments: list[str]) -> int:
     torch.set_num_threads(1)
     threads().set(options.threads)
     subject = Subject("thunk")
+    if options.results is not None:
+        options.results.mkdir(parents=True, exist_ok=True)
     first, step = map(int, options.part.split("/"))
     chosen = [entry for entry in select(options.op, options.names, options.family)
               if entry.outside is None][first::step]
