@@ -185,7 +185,9 @@ def array_to_subject(subject: Subject, array: np.ndarray[Any, Any]) -> Any:
             return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
         wide = subject.resolve("from_numpy")(array.astype(np.float32))
         return wide.to(subject.resolve("bfloat16"))
-    return subject.resolve("from_numpy")(array)
+    if subject.is_reference:
+        return torch.from_numpy(array)
+    return subject.resolve("tensor")(array)  # memory that NumPy does not share, as a user's is
 
 
 def to_array(subject: Subject, tensor: Any) -> np.ndarray[Any, Any]:

@@ -132,14 +132,16 @@ def modified_k(order: int, scaled: bool) -> Callable[[Vector], Vector]:
 
 def spherical_j0(x: Vector) -> Vector:
     """sin(x) / x, precise at zero and 0 at infinity."""
-    square = x * x
-    near = 1 - square / 6 * (1 - square / 20 * (1 - square / 42))
     return piecewise(
         x,
         (numpy.isinf(x), _constant(0.0)),
-        (numpy.abs(x) < 0.05, lambda v: near[numpy.abs(x) < 0.05]),
+        (numpy.abs(x) < 0.05, lambda v: _spherical_near(v * v)),
         (numpy.abs(x) >= 0.05, lambda v: numpy.sin(v) / v),
     )
+
+
+def _spherical_near(square: Vector) -> Vector:
+    return 1 - square / 6 * (1 - square / 20 * (1 - square / 42))
 
 
 def airy_ai(x: Vector) -> Vector:

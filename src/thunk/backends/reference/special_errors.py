@@ -39,7 +39,7 @@ def erf(x: Any) -> Any:
 
 def erfc(x: Any) -> Any:
     """1 - erf(x), precise where that is tiny, of an array of doubles."""
-    return _shaped(_erfc, x)
+    return _shaped(flat_erfc, x)
 
 
 def _shaped(function: Any, x: Any) -> Any:
@@ -61,7 +61,8 @@ def _erfc_tail(x: Vector) -> Vector:
     return exp_minus_square(x) * _erfcx_right(x)
 
 
-def _erfc(x: Vector) -> Vector:
+def flat_erfc(x: Vector) -> Vector:
+    """1 - erf(x) of a flat array."""
     return piecewise(
         x,
         (numpy.abs(x) < 0.5, lambda v: 1 - _erf_near(v)),
@@ -119,12 +120,12 @@ def log_ndtr(x: Vector) -> Vector:
     return piecewise(
         x,
         (x < -1, lambda v: numpy.log(erfcx(-v / _ROOT2) / 2) - v * v / 2),
-        (x >= -1, lambda v: numpy.log1p(-_erfc(v / _ROOT2) / 2)),
+        (x >= -1, lambda v: numpy.log1p(-flat_erfc(v / _ROOT2) / 2)),
     )
 
 
 unary_rule("erf", _erf)
-unary_rule("erfc", _erfc)
+unary_rule("erfc", flat_erfc)
 unary_rule("erfinv", erfinv)
 unary_rule("special_erfcx", erfcx)
 unary_rule("special_ndtri", ndtri)

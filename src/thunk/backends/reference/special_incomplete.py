@@ -7,12 +7,19 @@ diagonal above, Temme's expansion, which is uniform in both arguments.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy
 
-from thunk.backends.reference.special_errors import erfc
+from thunk.backends.reference.special_errors import flat_erfc
 from thunk.backends.reference.special_gamma import STIRLING, lgamma
-from thunk.backends.reference.special_series import Vector, binary_rule, horner, piecewise
+from thunk.backends.reference.special_series import (
+    Vector,
+    binary_rule,
+    horner,
+    piecewise,
+    repeated,
+)
 from thunk.backends.reference.special_tables import TEMME
 
 _EPSILON = 2.0**-53
@@ -41,13 +48,13 @@ def _front(a: Vector, x: Vector) -> Vector:
 
 def _lower_series(a: Vector, x: Vector) -> Vector:
     """P by its power series."""
-    total, term, place = numpy.ones_like(a), numpy.ones_like(a), a.copy()
-    for _ in range(_MOST_TERMS):
-        place = place + 1
-        term = term * (x / place)
-        total += term
-        if not (term > total * _EPSILON).any():
-            break
+    def step(k: Any, total: Vector, term: Vector) -> Any:
+        term = term * (x / (a + k))
+        total = total + term
+        return (total, term), term > total * _EPSILON
+
+    first = numpy.ones_like(a)
+    total, _ = repeated(step, (first, first), 1, _MOST_TERMS)
     return _front(a, x) * total
 
 
@@ -55,19 +62,20 @@ def _upper_fraction(a: Vector, x: Vector) -> Vector:
     """Q by its continued fraction, in Lentz's form."""
     tiny = 1e-300
     b = x + 1 - a
-    c, d = numpy.full_like(a, 1 / tiny), 1 / numpy.where(b == 0, tiny, b)
-    value = d.copy()
-    for step in range(1, _MOST_TERMS):
-        numerator = -step * (step - a)
-        b = b + 2
-        d = numerator * d + b
-        c = b + numerator / c
+
+    def step(k: Any, c: Vector, d: Vector, value: Vector) -> Any:
+        numerator = -k * (k - a)
+        below = b + 2 * k
+        d = numerator * d + below
+        c = below + numerator / c
         d = 1 / numpy.where(numpy.abs(d) < tiny, tiny, d)
         c = numpy.where(numpy.abs(c) < tiny, tiny, c)
         change = c * d
-        value = value * change
-        if not (numpy.abs(change - 1) > _EPSILON * 2).any():
-            break
+        return (c, d, value * change), numpy.abs(change - 1) > _EPSILON * 2
+
+    start = 1 / numpy.where(b == 0, tiny, b)
+    state = (numpy.full_like(a, 1 / tiny), start, start)
+    *_, value = repeated(step, state, 1, _MOST_TERMS)
     return _front(a, x) * a * value
 
 
@@ -92,7 +100,7 @@ def _temme(a: Vector, x: Vector, upper: bool) -> Vector:
         rest = rest / a + horner(row, eta)
     rest = rest * numpy.exp(-a * half_square) / numpy.sqrt(2 * numpy.pi * a)
     sign = 1.0 if upper else -1.0
-    return 0.5 * erfc(sign * eta * numpy.sqrt(a / 2)) + sign * rest
+    return 0.5 * flat_erfc(sign * eta * numpy.sqrt(a / 2)) + sign * rest
 
 
 def _near_diagonal(a: Vector, x: Vector) -> Vector:

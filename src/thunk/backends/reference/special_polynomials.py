@@ -11,30 +11,30 @@ from typing import Any
 
 import numpy
 
-from thunk.backends.reference.special_series import Vector, binary_rule, piecewise
+from thunk.backends.reference.special_series import Vector, binary_rule, piecewise, repeated
 
-Step = Callable[[Vector, Vector, Vector, int], Vector]
+Step = Callable[[Vector, Vector, Vector, Any], Vector]
 _HIGH_DEGREE = 8
+_HIGHEST_DEGREE = 1 << 62  # the loop ends by what it counts
 _HERMITE_LIMIT = 512  # beyond it PyTorch gives NaN
 
 
 def recurrence(x: Vector, n: Vector, linear: Vector, step: Step) -> Vector:
     """The polynomial of degree n, from those of degree 0 (one) and 1 (`linear`)."""
-    previous, current = numpy.ones_like(x), linear
-    result = numpy.where(n < 0, 0.0, numpy.where(n == 0, 1.0, linear))
-    degree = 1
-    while True:
-        active = (n > degree) & ~numpy.isnan(current)
-        if not active.any():
-            return numpy.where(numpy.isnan(current) & (n > 0), numpy.nan, result)
+
+    def advanced(degree: Any, previous: Vector, current: Vector) -> Any:
+        active = (n > degree) & (n < numpy.inf) & ~numpy.isnan(current)
         following = step(x, previous, current, degree)
-        previous = numpy.where(active, current, previous)
-        current = numpy.where(active, following, current)
-        degree += 1
-        result = numpy.where(n == degree, current, result)
+        pair = numpy.where(active, current, previous), numpy.where(active, following, current)
+        return pair, active
+
+    start = (numpy.ones_like(x), linear)
+    _, current = repeated(advanced, start, 1, _HIGHEST_DEGREE)
+    result = numpy.where((n < 0) | numpy.isinf(n), 0.0, numpy.where(n == 0, 1.0, current))
+    return numpy.where(numpy.isnan(current) & (n > 0), numpy.nan, result)
 
 
-def _chebyshev_step(x: Vector, previous: Vector, current: Vector, degree: int) -> Vector:
+def _chebyshev_step(x: Vector, previous: Vector, current: Vector, degree: Any) -> Vector:
     return (x + x) * current - previous
 
 

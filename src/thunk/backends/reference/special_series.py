@@ -1,7 +1,8 @@
 """Enters: a vectorised function of doubles. Leaves: an operator's rule; and sums that many share.
 
 Invariant: special functions are computed in double precision on flat arrays and rounded once to the
-result's dtype, so they may mask, index and loop over terms freely.
+result's dtype. They choose by `piecewise` and loop by `repeated`: the CPU compiler runs them on
+operands of its own and writes down what NumPy is asked for.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from thunk.backends.reference.pointwise_operands import operand
 from thunk.types.spec import TensorSpec
 
 Vector = Any  # a flat array of doubles; arithmetic on arrays has type Any
+FUNCTIONS: dict[str, tuple[int, Callable[..., Vector]]] = {}  # operands, function; by operator
 
 
 def unary_rule(name: str, function: Callable[[Vector], Vector]) -> None:
     """Register `function` of one flat array of doubles as the rule of `name`."""
+    FUNCTIONS[name] = (1, function)
 
     def apply(spec: TensorSpec, self: Any) -> Any:
         values = operand(self, spec.dtype)
@@ -31,6 +34,7 @@ def unary_rule(name: str, function: Callable[[Vector], Vector]) -> None:
 
 def binary_rule(name: str, function: Callable[[Vector, Vector], Vector]) -> None:
     """Register `function` of two flat arrays of doubles as the rule of `name`."""
+    FUNCTIONS[name] = (2, function)
 
     def apply(spec: TensorSpec, self: Any, other: Any) -> Any:
         pair = [operand(each, spec.dtype).astype(numpy.float64) for each in (self, other)]
@@ -65,6 +69,8 @@ def horner(coefficients: Any, x: Vector) -> Vector:
 
 def piecewise(x: Vector, *cases: tuple[Any, Callable[..., Vector]], others: Any = ()) -> Vector:
     """Each element by the first case whose mask holds; NaN where none does."""
+    if not isinstance(x, numpy.ndarray):  # a compiler asks for code
+        return x.piecewise(cases, others)
     result = numpy.full(x.shape, numpy.nan)
     open_places = numpy.ones(x.shape, bool)
     for mask, function in cases:
@@ -73,6 +79,18 @@ def piecewise(x: Vector, *cases: tuple[Any, Callable[..., Vector]], others: Any 
             result[here] = function(x[here], *[each[here] for each in others])
         open_places &= ~mask
     return result
+
+
+def repeated(step: Callable[..., Any], state: Any, first: int, most: int) -> Any:
+    """`step(k, *state)` gives the next state and which elements are unfinished; k from `first` to
+    below `most`, while one is."""
+    if not isinstance(state[0], numpy.ndarray):
+        return state[0].repeated(step, state, first, most)
+    for k in range(first, most):
+        state, unfinished = step(k, *state)
+        if not unfinished.any():
+            break
+    return state
 
 
 def sine_of_pi(x: Vector) -> Vector:

@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from thunk.backends.cpu.llvm import philox
 from thunk.backends.cpu.llvm.math import vector_functions
+from thunk.backends.cpu.llvm.math.traced import special_functions
 from thunk.backends.cpu.llvm.vectors import I1, I8, Vectors, scalar_type
 from thunk.compiler.expression import Expression
 from thunk.types import dtype as d
@@ -201,6 +202,8 @@ def across(vectors: Vectors, op: str, element: dtype, value: ir.Value) -> ir.Val
     return value
 
 
-FUNCTIONS: Mapping[str, Callable[..., ir.Value]] = {**vector_functions, **philox.FUNCTIONS}
+FUNCTIONS: Mapping[str, Callable[..., ir.Value]] = {
+    **vector_functions, **special_functions, **philox.FUNCTIONS
+}  # fmt: skip
 
 __all__ = ["FUNCTIONS", "I1", "I8", "across", "cast", "combine", "compare", "emit", "identity"]

@@ -5,6 +5,7 @@ from thunk.backends.cpu.lowering import (
     arithmetic,
     attention,
     batch,
+    bits,
     comparison,
     convolution,
     counter,
@@ -28,7 +29,7 @@ from thunk.backends.cpu.lowering import (
 )
 
 TABLES = (
-    activation, arithmetic, attention, batch, comparison, convolution, counter, distance,
+    activation, arithmetic, attention, batch, bits, comparison, convolution, counter, distance,
     functions, index, loss, memory, order, pool, pool_ranges, product, reduction, resample,
     rows, scan, scattering, smooth, special, update,
 )  # fmt: skip

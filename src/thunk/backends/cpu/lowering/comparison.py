@@ -81,6 +81,11 @@ pointwise("isposinf")(_asking(lambda value: value.eq(_INFINITE), False))
 pointwise("isneginf")(_asking(lambda value: value.eq(-_INFINITE), False))
 
 
+@pointwise("isreal")
+def isreal(to: Operands, self: Any) -> Expression:
+    return to.raw(self).maker.constant(True, d.bool_)
+
+
 @pointwise("logical_and")
 def logical_and(to: Operands, self: Any, other: Any) -> Expression:
     return to(self, d.bool_) & to(other, d.bool_)

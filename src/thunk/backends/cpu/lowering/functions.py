@@ -162,6 +162,29 @@ def logaddexp(to: Operands, self: Any, other: Any) -> Expression:
     return same.where(high + 0.6931471805599453, high + gap.math("exp").math("log1p"))
 
 
+@pointwise("logaddexp2", needs="exp2 log1p")
+def logaddexp2(to: Operands, self: Any, other: Any) -> Expression:
+    left, right = to(self), to(other)
+    high = left.maximum(right)
+    gap = -(left - right).unary("abs")
+    same = left.eq(right)
+    return same.where(high + 1, high + gap.math("exp2").math("log1p") * 1.4426950408889634)
+
+
+@pointwise("sinc", needs="sin")
+def sinc(to: Operands, self: Any) -> Expression:
+    angle = to(self) * 3.141592653589793
+    return angle.eq(0).where(1, angle.math("sin") / angle)
+
+
+@pointwise("angle")
+def angle(to: Operands, self: Any) -> Expression:
+    """Of a real number."""
+    value = to(self)
+    turned = (value < 0).where(value.maker.constant(3.141592653589793, value.dtype), 0)
+    return value.ne(value).where(value, turned)
+
+
 @pointwise("round.decimals")
 def round_decimals(to: Operands, self: Any, decimals: int) -> Expression:
     value = to(self)

@@ -11,6 +11,7 @@ from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Scalar, Value
 from thunk.types import dtype as d
+from thunk.types.spec import contiguous_strides
 
 OUT_OF_SELF = "index out of range in self"
 
@@ -43,6 +44,18 @@ def along(value: Value, dim: int) -> tuple[int, int]:
     """Size and step of a dimension; a scalar has one of size 1."""
     spec = value.spec
     return (spec.shape[dim], spec.strides[dim]) if spec.shape else (1, 0)
+
+
+def in_order(at: At, value: Value) -> Access:
+    """A tensor's elements one after another in row-major order, copied if they are not so."""
+    spec = value.spec
+    if spec.is_contiguous():
+        return Access(at.lower.buffer(value), spec.dtype, (1,), spec.offset)
+    domain = at.over(spec.shape)
+    memory = at.lower.temporary(spec.dtype, spec.numel)
+    strides = contiguous_strides(spec.shape)
+    domain.write(Access(memory, spec.dtype, strides), domain.read(value))
+    return Access(memory, spec.dtype, (1,))
 
 
 def line(domain: Domain, index: Value, dim: int) -> Expression:
@@ -134,15 +147,14 @@ def index(at: At, self: Value, indices: Any) -> None:
 
 @lowering("take")
 def take(at: At, self: Value, index: Value) -> None:
-    if not self.spec.is_contiguous():
-        raise Unsupported("elements that are not in order")
     domain = at.points()
     which = domain.read(index).to(d.int64)
     size = self.spec.numel
     which = (which < 0).where(which + size, which)
     message = f"take: out of range: tried to access an index on a tensor of {size} elements."
     place = at.within(which, size, IndexError, message)
-    domain.store(_lookup(domain, self, (0,) * len(domain.sizes), place))
+    still = in_order(at, self).over((0,) * len(domain.sizes))
+    domain.store(at.terms.lookup(still, place))
 
 
 def _copied(at: At, self: Value) -> tuple[Domain, Access]:

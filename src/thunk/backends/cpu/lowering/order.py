@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy
 
+from thunk.backends.cpu.lowering.comparison import common_dtype
+from thunk.backends.cpu.lowering.index import in_order
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
@@ -243,9 +245,9 @@ def _largest(value: Expression) -> Any:
 
 
 def _median_of_all(at: At, self: Value, ignore_nan: bool) -> None:
-    if not self.spec.is_contiguous() or not self.spec.numel:
-        raise Unsupported("elements that are not in order, or none")
-    source = Access(at.lower.buffer(self), self.spec.dtype, (1,), self.spec.offset)
+    if not self.spec.numel:
+        raise Unsupported("no elements")
+    source = in_order(at, self)
     _store_median(at, self, source, (self.spec.numel,), 0, False, ignore_nan)
 
 
@@ -280,3 +282,24 @@ def searchsorted(
     beyond = known > value if after else known >= value
     kept, count = domain.reduce("add", (~beyond).to(d.int64), (len(shape),)).kept(False)
     kept.store(count)
+
+
+@lowering("isin.Tensor_Tensor")
+def isin(
+    at: At, elements: Value, test_elements: Value, assume_unique: bool, invert: bool
+) -> None:
+    """Every element against every one of the others."""
+    count = test_elements.spec.numel
+    if not count:
+        domain = at.points()
+        domain.store(at.terms.constant(invert, d.bool_))
+        return
+    if count > LONGEST or count * elements.spec.numel > MOST_PAIRS:
+        raise Unsupported("a long list")
+    shape = at.result.shape
+    domain = at.over((*shape, count))
+    wide = common_dtype(elements, test_elements)
+    own = domain.read_as(elements, (*elements.spec.strides, 0)).to(wide)
+    other = at.lower.load(in_order(at, test_elements).over((*[0] * len(shape), 1))).to(wide)
+    kept, found = domain.reduce("or", own.eq(other), (len(shape),)).kept(False)
+    kept.store(~found if invert else found)

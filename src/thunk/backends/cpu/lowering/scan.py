@@ -9,6 +9,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from thunk.backends.cpu.lowering.index import in_order
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression, working
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
@@ -165,18 +166,14 @@ def _numbers_of_true(at: At, mask: Value, sizes: tuple[int, ...]) -> Access:
 @lowering("masked_scatter")
 def masked_scatter(at: At, self: Value, mask: Value, source: Value) -> None:
     """The n-th true element of the mask takes the source's n-th element."""
-    if not source.spec.is_contiguous():
-        raise Unsupported("elements that are not in order")
     domain = at.points()
     place = at.lower.load(_numbers_of_true(at, mask, domain.sizes)) - 1
     chosen = domain.read(mask).to(d.bool_)
     message = "masked_scatter: expected self and source to have enough elements for the mask"
     place = at.within(chosen.where(place, 0), source.spec.numel, RuntimeError, message)
-    flat = Access(
-        at.lower.buffer(source), source.spec.dtype, (0,) * len(domain.sizes), source.spec.offset
-    )
     if not source.spec.numel:
         raise Unsupported("a source without elements")
+    flat = in_order(at, source).over((0,) * len(domain.sizes))
     found = at.terms.lookup(flat, place).to(at.result.dtype)
     domain.store(chosen.where(found, domain.read(self).to(at.result.dtype)))
 

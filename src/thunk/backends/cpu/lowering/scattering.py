@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from thunk.backends.cpu.lowering.index import along, indexed_place, line, without
+from thunk.backends.cpu.lowering.index import along, in_order, indexed_place, line, without
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
@@ -143,17 +143,15 @@ def put(at: At, self: Value, index: Value, source: Value, accumulate: bool) -> N
     """Elements at row-major numbers."""
     _check_sum(at, accumulate)
     size = self.spec.numel
-    if not at.result.is_contiguous() or not index.spec.is_contiguous():
-        raise Unsupported("elements that are not in order")
-    if not source.spec.is_contiguous():
-        raise Unsupported("a source that is not in order")
+    if not at.result.is_contiguous():
+        raise Unsupported("a result that is not row-major")
     target = _copied(at, self)
     domain = at.over((index.spec.numel,))
-    which = domain.read_as(index, (1,)).to(d.int64)
+    which = at.lower.load(in_order(at, index)).to(d.int64)
     which = (which < 0).where(which + size, which)
     message = f"put_: out of range: tried to access an index on a tensor of {size} elements"
     place = at.within(which, size, IndexError, message)
-    term = domain.read_as(source, (1,)).to(at.result.dtype)
+    term = at.lower.load(in_order(at, source)).to(at.result.dtype)
     domain.scatter(target.over((0,)), place, term, (0,), "add" if accumulate else "")
 
 

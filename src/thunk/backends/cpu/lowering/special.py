@@ -1,15 +1,31 @@
-"""Derivatives of digamma: sums of powers, computed in float64."""
+"""Special functions by the code of their reference rules; derivatives of digamma.
+
+The latter are sums of powers, computed in float64.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from thunk.backends.cpu.lowering.pointwise import Operands, pointwise
+from thunk.backends.cpu.llvm.math.traced import special_functions
+from thunk.backends.cpu.lowering.pointwise import Body, Operands, pointwise
 from thunk.backends.reference.special_gamma import EULER, STEPS
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import Unsupported
 from thunk.ir.graph import Value
 from thunk.types import dtype as d
+
+
+def _by_rule(name: str) -> Body:
+    def body(to: Operands, self: Any, *others: Any) -> Expression:
+        return to(self).math(name, *[to(each) for each in others])
+
+    return body
+
+
+for _name in special_functions:
+    pointwise(_name, needs=_name)(_by_rule(_name))
 
 HIGHEST_ORDER = 8  # beyond it the sums are long and nobody asks
 
