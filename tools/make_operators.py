@@ -53,7 +53,7 @@ def notes(op: OpDef, variants: Iterable[OpDef]) -> str:
     flags = {
         "a view": op.view,
         "random": op.random,
-        "may raise on data": op.raises_on_data,
+        "may raise on data": bool(op.raises_on_data),
         "shape depends on data": op.dynamic_shape,
     }
     said = [flag for flag, holds in flags.items() if holds]

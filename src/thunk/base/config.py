@@ -215,7 +215,7 @@ class Config(OptionSet):
     """The framework's options."""
 
     debug = Option(0, "how much to check and keep for inspection; 0 is nothing extra")
-    lazy = Option(False, "record operations and run them together when a value is needed")
+    lazy = Option(True, "record operations and run them together when a value is needed")
     eager = Option(False, "run each operation at once on the reference backend, recording nothing")
     backend = Option("cpu", "what compiles and runs the graphs of lazy execution")
     interpret_first = Option(

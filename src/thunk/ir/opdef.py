@@ -65,7 +65,7 @@ class OpDef:
     decompose: Callable[..., Any] | None = None
     view: bool = False
     random: bool = False
-    raises_on_data: bool = False
+    raises_on_data: frozenset[str] = frozenset()  # whose values decide
     dynamic_shape: bool = False
     numbers: frozenset[str] = frozenset()
     static: frozenset[str] = frozenset()

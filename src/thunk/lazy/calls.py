@@ -105,6 +105,7 @@ class Journal:
             or len(trace.leaves) != self.leaves
             or len(trace.externals) != self.externals
             or not self._only_known_writes()
+            or self._guards_integers()
         ):
             return
         recipe = self._numbers(entry, numbers)
@@ -129,6 +130,15 @@ class Journal:
         mark.replay = Replay(recipe, writes, shape)
         self.start.children[key] = mark
 
+    def _guards_integers(self) -> bool:
+        """Whether a float was given for an integer: most do not fit, and the call says so."""
+        node: Any = self.trace.end
+        while node is not None and node is not self.start:
+            if any(not element.is_inexact for _, element in node.guards):
+                return True
+            node = node.parent
+        return False
+
     def _holds_more(self, made: list[Any]) -> bool:
         """Whether somebody holds a result of this call that the call does not return."""
         results = self.trace.results
@@ -142,7 +152,7 @@ class Journal:
     def _only_known_writes(self) -> bool:
         """Whether the journal saw every change of an argument."""
         counts: dict[int, int] = {}
-        for target, _ in self.trace.writes[self.writes :]:
+        for target, _, _ in self.trace.writes[self.writes :]:
             counts[id(target)] = counts.get(id(target), 0) + 1
         for each, (storage, spec, version) in zip(self.places, self.before, strict=True):
             after = _geometry(each)
@@ -180,13 +190,13 @@ class Journal:
     def _writes(self) -> list[tuple[Any, ...]] | None:
         """Each target among the arguments, with its new node; None if another one was written."""
         found: dict[int, tuple[Any, ...]] = {}
-        for target, simple in self.trace.writes[self.writes :]:
+        for target, simple, depth in self.trace.writes[self.writes :]:
             place = self.places.get(target)
             if place is None or not simple:
                 return None
             at = next(i for i, each in enumerate(self.places) if each is target)
             bumps = found[id(target)][3] + 1 if id(target) in found else 1
-            found[id(target)] = (place, target._node, self.stored[at], bumps)
+            found[id(target)] = (place, target._node, self.stored[at], bumps, depth)
         return list(found.values())
 
     def _shape_of(self, result: Any, made: list[Any]) -> Any:

@@ -107,6 +107,7 @@ def _execute(trace: Trace, plan: Plan, wait: bool, cause: str) -> None:
     inputs, numbers = plan.inputs(trace.leaves), plan.numbers(trace.scalars)
     waits = wait and not computation.donated
     try:
+        plan.expect_numbers(numbers)
         if enabled:
             outputs, waits = memory_for(computation, lambda: _empty_outputs(computation)), True
         elif computation.interprets:

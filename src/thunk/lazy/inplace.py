@@ -19,7 +19,7 @@ from thunk.ir.opdef import OpDef
 from thunk.lazy.eager import run_now
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import history_of_node
-from thunk.lazy.trace import Trace, has_history, has_storage, traces
+from thunk.lazy.trace import Trace, Write, has_history, has_storage, traces
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
 from thunk.types.tensor_base import TensorBase
@@ -42,6 +42,7 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     trace = traces.current
     trace.node_of(target)
     result = call(functional, args)
+    depth = trace.at().depth
     if recording and requires_grad(target) and not requires_grad(result):
         # A constant replaces the value: the target still requires grad, and passes none on.
         result = t.copy(target, result)
@@ -51,7 +52,7 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     result = _laid_out(target, result)
     if derives and has_history(target) and not has_storage(target) and target._node is not None:
         del target._history  # the checks asked for it; it follows from the node again
-    rebind(trace, target, result)
+    rebind(trace, target, result, depth)
     return target
 
 
@@ -85,7 +86,7 @@ def _laid_out(target: Any, result: Any) -> Any:
 def _change_window(op: OpDef, functional: OpDef, args: tuple[Any, ...]) -> Any:
     target = change_window(op, functional, args)
     target._node = None
-    traces.current.writes.append((target, False))
+    traces.current.writes.append(Write(target, False, 0))
     return target
 
 
@@ -94,24 +95,29 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, TensorBase) and not has_storage(value)
 
 
-def rebind(trace: Trace, target: Any, result: Any) -> None:
-    """Make `result` the value of `target` and of everything that shares its memory."""
+def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
+    """Make `result` the value of `target` and of everything that shares its memory.
+
+    Operations recorded up to `depth` read the old value, and the last of them may be the one that
+    computed the new.
+    """
     old = trace.node_of(target)
     new = trace.node_of(result)
-    trace.overwritten[old] = trace.at().depth
+    trace.overwritten[old] = depth
     storage: Storage | None = target._storage if has_storage(target) else None
     if storage is None:
         target._versions.value += 1
-        _rebind_plain(trace, target, old, new)
+        _rebind_plain(trace, target, old, new, depth)
         return
     whole = target._spec == storage.home
     before: TraceNode = storage.node
-    trace.overwritten[before] = trace.at().depth
+    trace.overwritten[before] = depth
     keeps = before.requires_grad and (not state.grad_enabled or not requires_grad(target))
     value = _whole_value(trace, before, target, new, whole, keeps)
     alone = storage.users == 1
     if not alone:
-        _aliases_are_stale(trace, storage)  # what they are as of now, before the write is counted
+        # What they are as of now, before the write is counted.
+        _aliases_are_stale(trace, storage, depth)
     target._versions.value += 1
     if storage.trace is None:
         storage.trace = trace
@@ -120,18 +126,20 @@ def rebind(trace: Trace, target: Any, result: Any) -> None:
     target._node = value if whole and requires_grad(target) == value.requires_grad else None
     storage.users = 0 if target._node is None else 1  # all others forgot what they were
     constant = not value.requires_grad and target._history is None
-    trace.writes.append((target, alone and whole and target._node is value
-                         and (keeps or constant)))  # fmt: skip
+    simple = alone and whole and target._node is value and (keeps or constant)
+    trace.writes.append(Write(target, simple, depth))
     if not keeps:
         _hand_on_history(target, value)
     elif state.grad_enabled and new.requires_grad:
         target._history = _renewed(target, new)
 
 
-def _rebind_plain(trace: Trace, target: Any, old: TraceNode, new: TraceNode) -> None:
+def _rebind_plain(
+    trace: Trace, target: Any, old: TraceNode, new: TraceNode, depth: int
+) -> None:
     """A pending result that shares memory with nobody."""
     derives = not has_history(target)
-    trace.writes.append((target, derives))
+    trace.writes.append(Write(target, derives, depth))
     if old.requires_grad and not state.grad_enabled:
         target._node = _with_history_of(trace, new, old)
         return
@@ -163,8 +171,7 @@ def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> Trace
     return kept
 
 
-def _aliases_are_stale(trace: Trace, storage: Storage) -> None:
-    depth = trace.at().depth
+def _aliases_are_stale(trace: Trace, storage: Storage, depth: int) -> None:
     for each in (*trace.results, *trace.registered):
         if each._node is not None and has_storage(each) and each._storage is storage:
             trace.overwritten[each._node] = depth

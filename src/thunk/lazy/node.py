@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thunk.ir.opdef import OpDef
+from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class TraceNode:
     """One recorded operation, or a leaf, or one result of an operation with several."""
 
     __slots__ = (
-        "args", "children", "counts", "depth", "external", "inference", "leaf",
+        "args", "children", "counts", "depth", "external", "guards", "inference", "leaf",
         "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
         "requires_grad", "scalars", "spec", "trace", "where",
     )  # fmt: skip
@@ -70,6 +71,7 @@ class TraceNode:
         self.external = -1
         self.leaf = -1
         self.scalars: tuple[int, ...] = ()  # which number of the walk each slot is
+        self.guards: tuple[tuple[int, dtype], ...] = ()  # which slots must fit which dtypes
         self.children: dict[Any, TraceNode] = {}
         self.plans: dict[Any, Any] = {}
         self.replay: Any = None  # what a hit does besides going on; None: one plain result

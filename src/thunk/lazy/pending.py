@@ -11,7 +11,7 @@ from typing import Any
 from thunk.autograd.edges import ONE_OF_SEVERAL
 from thunk.autograd.meta import History
 from thunk.autograd.views import mark_view
-from thunk.lazy.node import TraceNode
+from thunk.lazy.node import TraceNode, leaf_fact
 from thunk.lazy.record import OneOf, history_of_node
 from thunk.runtime.storage import Storage
 from thunk.runtime.tensors import counter_of_birth
@@ -90,5 +90,8 @@ def _storage_of(tensor: Any, node: TraceNode) -> Storage:
     storage.home = tensor._spec
     storage.trace = node.trace
     storage.users = 1
+    if node.inference:
+        storage.plain = leaf_fact(tensor._spec, False, True)
+        storage.tracked = leaf_fact(tensor._spec, True, True)
     node.trace.storages.append(storage)
     return storage

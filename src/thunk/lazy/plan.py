@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from thunk.autograd.saved import SavedValue
+from thunk.base.errors import Mismatch, recorded_at
 from thunk.lazy.compiled import Computation, computation_of
 from thunk.lazy.layout import Layout, Residual, owners_of
 from thunk.lazy.node import LeafFact, TraceNode, leaf_fact
@@ -21,6 +22,7 @@ from thunk.lazy.run import Run
 from thunk.lazy.segment import Segment
 from thunk.lazy.tally import Tally
 from thunk.lazy.trace import Trace
+from thunk.ops.rules.numbers import check_fits
 from thunk.runtime.storage import Bytes, Storage
 from thunk.runtime.tensors import new_tensor
 from thunk.types.spec import TensorSpec
@@ -56,9 +58,9 @@ class Plan:
     """How to run a cut and where its results go."""
 
     __slots__ = (
-        "computation", "constants", "differentiable", "empty", "graph", "inputs", "leaves",
-        "moved", "numbers", "outputs", "residuals", "sharing", "spare", "storages", "stored",
-        "tally", "undo", "written",
+        "computation", "constants", "differentiable", "empty", "graph", "guards", "inputs",
+        "leaves", "moved", "numbers", "outputs", "residuals", "sharing", "spare", "storages",
+        "stored", "tally", "undo", "written",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, layout: Layout) -> None:
@@ -71,6 +73,7 @@ class Plan:
         self.leaves = tuple(built.inputs)
         self.inputs = _getter(built.inputs)
         self.numbers = _getter(built.numbers)
+        self.guards = tuple(built.guards)
         first = len(layout.plain)
         self.stored = tuple(
             [(index, first + at, node.spec) for at, (index, node) in enumerate(layout.stored)]
@@ -98,6 +101,16 @@ class Plan:
     def donates(self) -> bool:
         """Whether memory of inputs becomes that of outputs."""
         return bool(self.computation.donated)
+
+    def expect_numbers(self, numbers: Sequence[Any]) -> None:
+        """Raise if a number does not fit the dtype that it becomes."""
+        for place, element, node in self.guards:
+            try:
+                check_fits(numbers[place], element)
+            except Mismatch as mismatch:
+                error = mismatch.named(node.op.name)
+                recorded_at(error, node.where)
+                raise error from None
 
     def without_donation(self) -> Computation:
         """The same computation for storages whose memory is shared with others."""

@@ -14,6 +14,7 @@ from thunk.ir.opdef import OpDef
 from thunk.lazy.constant import thaw_constant
 from thunk.lazy.node import ATTACH, LEAF, Slot, TraceNode, operands_of
 from thunk.types.device import CPU, device
+from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec
 
 
@@ -44,6 +45,7 @@ class GraphOfPath:
         self.inputs: list[int] = []  # which leaf of the walk each input is
         self.leaves: list[TraceNode] = []
         self.numbers: list[int] = []  # which number of the walk each scalar is
+        self.guards: list[tuple[int, dtype, TraceNode]] = []  # scalars that must fit a dtype
         self._values: dict[TraceNode, Value] = {}
         needed = needed_for(wanted)
         for node in path:
@@ -62,6 +64,8 @@ class GraphOfPath:
             assert isinstance(node.op, OpDef)
             numbers = iter(node.scalars)
             args = tuple([self._argument(value, numbers) for value in node.args])
+            first = len(self.numbers) - len(node.scalars)
+            self.guards += [(first + slot, element, node) for slot, element in node.guards]
             outputs = node.outputs or (node,)
             made = self.graph.add(
                 node.op, args, tuple([on_cpu(each.spec) for each in outputs]), node.where

@@ -23,16 +23,20 @@ from thunk.lazy.eager import run_now
 from thunk.lazy.metrics import count
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import TracedFloat, plain_kind, plain_number
+from thunk.lazy.rehearse import rehearse
 from thunk.lazy.segment import Segment, reads_of
 from thunk.lazy.trace import Trace, traces
 from thunk.ops.registry import find_op
+from thunk.ops.rules.numbers import checked_numbers
 from thunk.ops.view import strided as _declares_relayout  # noqa: F401
 from thunk.runtime.tensors import birth, forget_value
+from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
 _OWN = __file__.rsplit("lazy", 1)[0]
 _relayout = find_op("aten::relayout")
+_empty_strided = find_op("aten::empty_strided")
 
 
 def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
@@ -43,8 +47,10 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         if replaced is None:
             return run_now(op, args)
         op, args = replaced
-    elif op.needs_values or not _returns_tensors(op):
+    elif op.needs_values or _has_gaps(op, args) or not _returns_tensors(op):
         return run_now(op, args)
+    if op.raises_on_data:
+        rehearse(op, args)
     if op is _relayout and args[0]._spec == infer(op, args):
         return trace.wrap(trace.node_of(args[0], False))  # values are functional: a copy is a name
     node = record(trace, op, args)
@@ -52,6 +58,11 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     if node.outputs is not None:
         return tuple([result(trace, op, each, source, True) for each in node.outputs])
     return result(trace, op, node, source)
+
+
+def _has_gaps(op: OpDef, args: tuple[Any, ...]) -> bool:
+    """Whether the result is memory of a form of its own, which a program's results never have."""
+    return op is _empty_strided and not infer(op, args).is_non_overlapping_and_dense()
 
 
 def _returns_tensors(op: OpDef) -> bool:
@@ -77,15 +88,20 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
         ]
     )
     first = len(trace.scalars)
+    known = trace.at().children.get((op, frozen))
+    if known is not None and known.guards:
+        infer(op, args)  # another number may not fit
     if trace.sharing is None or not numbers:
         node = trace.step((op, frozen), lambda: _make(
-            trace, op, frozen, args, tuple(range(first, first + len(numbers)))
+            trace, op, frozen, args, numbers, tuple(range(first, first + len(numbers)))
         ))  # fmt: skip
         trace.scalars += numbers
     else:
         places, own = _shared_places(trace.sharing, numbers, first)
         backs = tuple([place - first for place in places])
-        node = trace.step((op, frozen, backs), lambda: _make(trace, op, frozen, args, places))
+        node = trace.step((op, frozen, backs), lambda: _make(
+            trace, op, frozen, args, numbers, places
+        ))  # fmt: skip
         trace.scalars += own
     trace.counted_here()
     return node
@@ -134,7 +150,7 @@ def _freeze(trace: Trace, value: Any, recording: bool, numbers: list[Any] | None
 
 def _make(
     trace: Trace, op: OpDef, frozen: tuple[Any, ...], args: tuple[Any, ...],
-    places: tuple[int, ...],
+    numbers: list[Any], places: tuple[int, ...],
 ) -> TraceNode:  # fmt: skip
     parent = trace.at()
     count("IrNodeCreated")
@@ -143,7 +159,9 @@ def _make(
     node.inference = birth.inference
     node.recording = state.grad_enabled
     node.where = user_line()
-    specs = infer(op, args)
+    with checked_numbers() as checked:
+        specs = infer(op, args)
+    node.guards = _guards(numbers, checked)
     wants = (
         state.grad_enabled
         and not isinstance(op.gradient, NoGradient)
@@ -167,6 +185,24 @@ def _make(
         outputs.append(output)
     node.outputs = tuple(outputs)
     return _checked(node, wants)
+
+
+def _guards(
+    numbers: list[Any], checked: list[tuple[Any, dtype]]
+) -> tuple[tuple[int, dtype], ...]:
+    """Which of a call's numbers may not fit their dtype when the call is made again."""
+    return tuple(
+        [
+            (place, element)
+            for place, number in enumerate(numbers) for value, element in checked
+            if value is number and _may_not_fit(number, element)
+        ]
+    )  # fmt: skip
+
+
+def _may_not_fit(number: Any, element: dtype) -> bool:
+    wide = element.itemsize == 8 or (element.is_inexact and element.itemsize > 2)
+    return isinstance(number, float) or not wide
 
 
 def _checked(node: TraceNode, differentiable: bool) -> TraceNode:

@@ -65,12 +65,12 @@ class Replay:
     ) -> Any:  # fmt: skip
         """Do the call again at `position`, which leads to `node`."""
         targets = []
-        for place, new, stored, bumps in self.writes:
+        for place, new, stored, bumps, depth in self.writes:
             target = argument_at(place, args, kwargs)
             if not can_write(target, stored):
                 count("ReplayRefused")
                 return key_of(node).slow(args, kwargs)
-            targets.append((target, new, stored, bumps))
+            targets.append((target, new, stored, bumps, depth))
         made: list[Any] = []
         result = _make(self.shape, args, kwargs, made)
         numbers = self._numbers(given) if self.numbers else None
@@ -79,8 +79,8 @@ class Replay:
                 return key_of(node).slow(args, kwargs)
             if numbers is not None:
                 trace.scalars += numbers
-            for target, new, stored, bumps in targets:
-                write(trace, target, new, stored, bumps)
+            for each in targets:
+                write(trace, *each)
             trace.results += made
             trace.node = node
         except BaseException:
@@ -132,15 +132,17 @@ def can_write(target: Any, stored: bool) -> bool:
     return storage.home is target._spec and storage.users == 1 and not storage.foreign
 
 
-def write(trace: Trace, target: Any, new: TraceNode, stored: bool, bumps: int) -> None:
-    """Give `target` its new node."""
+def write(
+    trace: Trace, target: Any, new: TraceNode, stored: bool, bumps: int, depth: int
+) -> None:
+    """Give `target` its new node; operations up to `depth` read the old one."""
     if stored:
         storage = target._storage
         if storage.trace is None:
             storage.trace = trace
             trace.storages.append(storage)
         storage.node = new
-    trace.overwritten[target._node] = new.depth
+    trace.overwritten[target._node] = depth
     target._node = new
     target._versions.value += bumps
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from thunk.autograd.edges import edge_of
 from thunk.autograd.meta import requires_grad
@@ -25,6 +25,14 @@ from thunk.types.tensor_base import InferenceCounter, TensorBase
 _bare = object.__new__
 _raw_storage: Any = TensorBase.__dict__["_storage"]
 _raw_history: Any = TensorBase.__dict__["_history"]
+
+
+class Write(NamedTuple):
+    """One write that was recorded."""
+
+    target: Any
+    simple: bool  # whether a replay can do it again
+    depth: int  # of the operation that read the old value last
 
 
 class Detour:
@@ -63,7 +71,7 @@ class Trace:
         self.storages: list[Storage] = []  # with newer contents than their memory
         self.known: list[Storage] = []  # whose contents are a leaf here
         self.registered: list[Any] = []
-        self.writes: list[tuple[Any, bool]] = []  # targets, and whether a replay can write them
+        self.writes: list[Write] = []
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
         self.segment = Segment(self)
         self.overwritten = self.segment.overwritten

@@ -114,7 +114,7 @@ def _record(
     if start != (trace.generation, len(trace.leaves), len(trace.externals)) or -1 in users:
         return None
     places = {id(target): index for index, target in enumerate(targets)}
-    sequence = list(dict.fromkeys([places.get(id(each)) for each, _ in trace.writes[writes:]]))
+    sequence = list(dict.fromkeys([places.get(id(each.target)) for each in trace.writes[writes:]]))
     if None in sequence or any(target._node is None for target in targets):
         return None
     del trace.results[results:]

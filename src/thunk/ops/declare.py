@@ -44,7 +44,7 @@ def declare(
     static: str = "",
     view: bool = False,
     random: bool = False,
-    raises_on_data: bool = False,
+    raises_on_data: str = "",
     dynamic_shape: bool = False,
     autocast: str = "",
     constants: str = "",
@@ -58,7 +58,8 @@ def declare(
     "idempotent" allows a target that repeats elements. `module` is the public home of the function
     ("nn", "linalg", "fft", "special"; "" for the top level).
     `numbers` names tensor arguments that also take Python numbers; `static` names scalars whose
-    value changes the graph; `constants` lists positions of results that pass no gradient on
+    value changes the graph; `raises_on_data` names arguments whose values decide whether a call
+    fails; `constants` lists positions of results that pass no gradient on
     ("1 2"). An operator with `decompose` and no `vjp` is composite: autograd
     differentiates its parts.
     """
@@ -71,7 +72,7 @@ def declare(
         decompose=decompose,
         view=view,
         random=random,
-        raises_on_data=raises_on_data,
+        raises_on_data=frozenset(raises_on_data.split()),
         dynamic_shape=dynamic_shape,
         numbers=frozenset(numbers.split()),
         static=frozenset(static.split()),

@@ -81,7 +81,7 @@ def _expect_declared(op: OpDef, error: Exception) -> None:
     never_late = op.raises_on_data or op.dynamic_shape or op.random
     if config.verify and not never_late and not isinstance(error, MemoryError):
         raise AssertionError(
-            f"{op.full_name}: expected raises_on_data=True in its declaration, since its rule "
+            f"{op.full_name}: expected raises_on_data to name what its rule looks at, since that "
             f"raised {type(error).__name__}: {error}"
         ) from error
 

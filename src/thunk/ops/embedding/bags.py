@@ -92,7 +92,7 @@ declare(
     spec=_spec,
     vjp={"weight": _to_weight, "per_sample_weights": _to_weights},
     variants="function",
-    raises_on_data=True,
+    raises_on_data="indices offsets",
 )
 declare(
     "_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, "

@@ -122,7 +122,7 @@ declare(
             zeros_for(grad, self_spec), indices, grad, True
         )
     },
-    raises_on_data=True,
+    raises_on_data="indices",
     variants="",
 )
 
@@ -161,7 +161,7 @@ declare(
         "self": _put_back_self,
         "values": lambda grad, indices: t._index(grad, indices),
     },
-    raises_on_data=True,
+    raises_on_data="indices",
     variants="",
 )
 

@@ -44,7 +44,7 @@ declare(
             zeros_for(grad, self_spec), dim, index, grad
         )
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method out exact",
 )
 
@@ -104,7 +104,7 @@ declare(
     doc="A copy of `self` with `alpha` times slices of `source` added at the places of `index`.",
     spec=_index_add,
     vjp={"self": lambda grad: grad, "source": _add_back_source},
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method inplace out exact",
 )
 
@@ -149,7 +149,7 @@ declare(
         "self": lambda grad, dim, index: t.index_fill(grad, dim, index, 0),
         "source": slices_at,
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method inplace out exact",
 )
 
@@ -189,7 +189,7 @@ declare(
         "self": lambda grad, dim, index: t.index_fill(grad, dim, index, 0),
         "value": _fill_back_value,
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method inplace out",
 )
 declare(
@@ -197,7 +197,7 @@ declare(
     doc="A copy of `self` with one value in the slices at `index`.",
     spec=_index_fill,
     vjp={"self": lambda grad, dim, index: t.index_fill(grad, dim, index, 0)},
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method inplace out",
 )
 
@@ -242,6 +242,6 @@ declare(
             )
         )
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method inplace out exact",
 )

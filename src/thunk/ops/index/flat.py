@@ -29,7 +29,7 @@ declare(
             zeros_for(grad, self_spec), index, grad, True
         )
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method out apart exact",
 )
 
@@ -61,7 +61,7 @@ declare(
             t.take(grad, index), source_spec.shape
         ),
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method inplace",
 )
 

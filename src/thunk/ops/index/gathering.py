@@ -46,7 +46,7 @@ declare(
             zeros_for(grad, self_spec), dim, index, grad
         )
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants="function method out exact apart",
 )
 

@@ -100,7 +100,7 @@ declare(
             grad, mask, source_spec.shape
         ),
     },
-    raises_on_data=True,
+    raises_on_data="mask",
     variants="function method inplace",
 )
 

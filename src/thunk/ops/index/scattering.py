@@ -64,7 +64,7 @@ declare(
         "self": lambda grad, dim, index: t.scatter(grad, dim, index, 0),
         "src": lambda grad, dim, index, src_spec: _read_back(grad, dim, index, src_spec),
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants=_FORMS,
 )
 declare(
@@ -72,7 +72,7 @@ declare(
     doc="A copy of `self` with one value at the places `index` names along `dim`.",
     spec=_scatter_value,
     vjp={"self": lambda grad, dim, index: t.scatter(grad, dim, index, 0)},
-    raises_on_data=True,
+    raises_on_data="index",
     variants=_FORMS,
 )
 
@@ -118,7 +118,7 @@ declare(
     doc="As `scatter.src`, adding or multiplying.",
     spec=_scatter_reduce_src,
     vjp=_REDUCED,
-    raises_on_data=True,
+    raises_on_data="index",
     variants=_FORMS,
 )
 declare(
@@ -127,7 +127,7 @@ declare(
     doc="As `scatter.value`, adding or multiplying.",
     spec=_scatter_reduce_value,
     vjp=_REDUCED,
-    raises_on_data=True,
+    raises_on_data="index",
     variants=_FORMS,
 )
 
@@ -139,7 +139,7 @@ declare(
         "self": lambda grad: grad,
         "src": lambda grad, dim, index, src_spec: _read_back(grad, dim, index, src_spec),
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants=_FORMS,
 )
 
@@ -175,6 +175,6 @@ declare(
             reduced_back(grad, self, src, result, reduce, include_self, _paths(dim, index, src))
         )
     },
-    raises_on_data=True,
+    raises_on_data="index",
     variants=_FORMS,
 )

@@ -41,7 +41,7 @@ declare(
     vjp={"self": _cholesky_vjp},
     variants="function out",
     module="linalg",
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 
@@ -77,7 +77,7 @@ declare(
     spec=_cholesky_inverse,
     vjp={"self": _cholesky_inverse_vjp},
     variants="function method out",
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 

@@ -53,7 +53,7 @@ declare(
     vjp={"self": _eig_vjp},
     variants="function out",
     module="linalg",
-    raises_on_data=True,
+    raises_on_data="self",
 )
 declare(
     "_linalg_eigvals(Tensor self) -> Tensor",
@@ -61,7 +61,7 @@ declare(
     spec=lambda self: _eig(self)[0],
     vjp=MissingGradient("it needs the eigenvectors; use linalg.eigvals"),
     variants="function",
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 
@@ -109,7 +109,7 @@ declare(
     spec=_eigh,
     vjp={"A": _eigh_vjp},
     variants="function",
-    raises_on_data=True,
+    raises_on_data="A",
 )
 
 

@@ -41,7 +41,7 @@ declare(
     vjp=_NO_GRADIENT,
     variants="function out",
     module="linalg",
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 

@@ -111,7 +111,7 @@ declare(
     vjp={"A": _factor_vjp},
     variants="function out",
     module="linalg",
-    raises_on_data=True,
+    raises_on_data="A",
 )
 
 
@@ -185,7 +185,7 @@ declare(
     spec=_lu_unpack,
     vjp={"LU_data": _lu_unpack_vjp},
     variants="function out",
-    raises_on_data=True,
+    raises_on_data="LU_pivots",
 )
 
 

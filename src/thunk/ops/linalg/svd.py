@@ -104,7 +104,7 @@ declare(
     spec=_svd,
     vjp={"A": _svd_vjp},
     variants="function",
-    raises_on_data=True,
+    raises_on_data="A",
 )
 
 

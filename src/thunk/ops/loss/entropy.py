@@ -58,7 +58,7 @@ declare(
     vjp={("self", "target"): _bce_vjp},
     variants="function",
     module="nn",
-    raises_on_data=True,
+    raises_on_data="self",
     autocast="float32",
 )
 

@@ -104,7 +104,7 @@ def _declare_pair(name: str, forward: Any) -> None:
         spec=forward,
         vjp={"self": gradient},
         variants="",
-        raises_on_data=True,
+        raises_on_data="target",
         constants="1",
     )
     declare(
@@ -114,7 +114,7 @@ def _declare_pair(name: str, forward: Any) -> None:
         spec=_backward,
         vjp={("grad_output", "self", "total_weight"): second},
         variants="",
-        raises_on_data=True,
+        raises_on_data="target",
     )
 
 

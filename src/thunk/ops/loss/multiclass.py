@@ -60,7 +60,7 @@ declare(
     },
     variants="function",
     module="nn",
-    raises_on_data=True,
+    raises_on_data="target",
     autocast="float32",
 )
 declare(
@@ -70,7 +70,7 @@ declare(
     spec=lambda grad_output, self, *_: plain_spec(self, self.shape),
     vjp=_NO_SECOND,
     variants="",
-    raises_on_data=True,
+    raises_on_data="target",
 )
 
 
@@ -100,7 +100,7 @@ declare(
         )
     },
     variants="",
-    raises_on_data=True,
+    raises_on_data="target",
     constants="1",
 )
 declare(
@@ -110,7 +110,7 @@ declare(
     spec=lambda grad_output, self, *_: plain_spec(self, self.shape),
     vjp=_NO_SECOND,
     variants="",
-    raises_on_data=True,
+    raises_on_data="target",
 )
 
 

@@ -56,7 +56,7 @@ declare(
     },
     variants=EVERY_FORM,
     numbers="self other",
-    raises_on_data=True,
+    raises_on_data="other",
 )
 alias("divide", "div")
 alias("true_divide", "div", overload="Tensor")
@@ -68,7 +68,7 @@ declare(
     vjp=MissingGradient("PyTorch defines none; use div(rounding_mode='floor'), whose is zero"),
     variants=EVERY_FORM,
     numbers="self other",
-    raises_on_data=True,
+    raises_on_data="other",
 )
 
 declare(
@@ -81,7 +81,7 @@ declare(
     },
     variants=EVERY_FORM,
     numbers="self other",
-    raises_on_data=True,
+    raises_on_data="other",
 )
 declare(
     "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -93,5 +93,5 @@ declare(
     },
     variants=EVERY_FORM,
     numbers="other",
-    raises_on_data=True,
+    raises_on_data="other",
 )

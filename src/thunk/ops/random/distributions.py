@@ -31,7 +31,7 @@ declare(
     vjp={"self": no_flow},
     variants="function method",
     random=True,
-    raises_on_data=True,
+    raises_on_data="self",
 )
 declare(
     f"bernoulli.p(Tensor self, float p, *, {GENERATOR}) -> Tensor",
@@ -67,7 +67,7 @@ declare(
     vjp=NoGradient("categories are integers"),
     variants="function method",
     random=True,
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 
@@ -82,7 +82,7 @@ declare(
     vjp={"self": no_flow},
     variants="function out",
     random=True,
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 
@@ -107,7 +107,7 @@ declare(
     },
     variants="function out",
     random=True,
-    raises_on_data=True,
+    raises_on_data="count prob",
 )
 
 
@@ -139,7 +139,7 @@ for _name, _doc, _vjp in (
         vjp={"self": _vjp},
         variants="function out",
         random=True,
-        raises_on_data=True,
+        raises_on_data="self",
     )
 
 
@@ -187,7 +187,7 @@ declare(
     vjp=_STD,
     variants="function",
     random=True,
-    raises_on_data=True,
+    raises_on_data="std",
 )
 declare(
     f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {GENERATOR}) -> Tensor",
@@ -196,7 +196,7 @@ declare(
     vjp=_MEAN | _STD,
     variants="function",
     random=True,
-    raises_on_data=True,
+    raises_on_data="std",
 )
 declare(
     f"normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, {FACTORY}) "

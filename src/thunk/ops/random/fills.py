@@ -98,7 +98,7 @@ declare(
     vjp={"self": no_flow, "p": _no_flow_to_p},
     variants="inplace",
     random=True,
-    raises_on_data=True,
+    raises_on_data="p",
 )
 _fill(
     f"bernoulli.float(Tensor self, float p=0.5, *, {GENERATOR})",

@@ -60,7 +60,7 @@ declare(
     spec=_places,
     vjp=NoGradient("the result is made of indices"),
     dynamic_shape=True,
-    raises_on_data=True,
+    raises_on_data="repeats",
     variants="function out",
 )
 

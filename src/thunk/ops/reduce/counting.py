@@ -38,7 +38,7 @@ declare(
     vjp=_COUNTS,
     variants="function method out",
     dynamic_shape=True,
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 
@@ -66,7 +66,7 @@ declare(
     vjp=MissingGradient("counts do not change smoothly with the elements"),
     variants="function method out",
     static="min max",
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 
@@ -129,7 +129,7 @@ declare(
     vjp=_COUNTS,
     variants="function",
     static="range",
-    raises_on_data=True,
+    raises_on_data="self",
 )
 
 

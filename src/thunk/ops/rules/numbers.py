@@ -6,6 +6,9 @@ Invariant: infinities and NaN fit every inexact dtype; negative integers wrap if
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import ml_dtypes
@@ -45,8 +48,29 @@ def _largest(element: dtype) -> float:
     return float(numpy.finfo(element.numpy).max)
 
 
+class _Checked(threading.local):
+    """The checks that this thread made, while somebody collects them."""
+
+    numbers: list[tuple[Any, dtype]] | None = None
+
+
+_checked = _Checked()
+
+
+@contextmanager
+def checked_numbers() -> Iterator[list[tuple[Any, dtype]]]:
+    """Collects which numbers shape rules refuse to convert to which dtypes."""
+    previous, _checked.numbers = _checked.numbers, []
+    try:
+        yield _checked.numbers
+    finally:
+        _checked.numbers = previous
+
+
 def check_fits(value: Any, element: dtype) -> None:
     """Raise unless `value` converts to `element`."""
+    if _checked.numbers is not None:
+        _checked.numbers.append((value, element))
     if not fits(value, element):
         raise expected(
             f"a value that fits {element!r}",

@@ -131,6 +131,17 @@ def _as_strided_scatter(
     return self.fresh() if _repeats(self) else self
 
 
+def _placed(grad: Any, own: TensorSpec) -> Any:
+    """`grad` in memory that is laid out like that of `own`, whose windows are then the same."""
+    if own.offset == 0 and own.is_non_overlapping_and_dense():
+        return t.relayout(grad, own.strides)
+    if _repeats(own):
+        return grad.contiguous()
+    flat = t.zeros((own.extent(),), dtype=grad.dtype, device=grad.device)
+    placed = t.as_strided_scatter(flat, grad, own.shape, own.strides, own.offset)
+    return t.as_strided(placed, own.shape, own.strides, own.offset)
+
+
 def _repeats(spec: TensorSpec) -> bool:
     return any(stride == 0 and size > 1 for stride, size in zip(spec.strides, spec.shape))
 
@@ -141,15 +152,17 @@ declare(
     doc="A copy of `self` whose window of the given shape and strides holds `src`.",
     spec=_as_strided_scatter,
     vjp={
-        "self": lambda grad, size, stride, storage_offset, src_spec: t.as_strided_scatter(
-            grad.contiguous(),
-            t.zeros(src_spec.shape, dtype=grad.dtype, device=grad.device),
-            size,
-            stride,
-            storage_offset,
+        "self": lambda grad, self_spec, size, stride, storage_offset, src_spec: (
+            t.as_strided_scatter(
+                _placed(grad, self_spec),
+                t.zeros(src_spec.shape, dtype=grad.dtype, device=grad.device),
+                size,
+                stride,
+                storage_offset,
+            )
         ),
-        "src": lambda grad, size, stride, storage_offset: t.as_strided(
-            grad.contiguous(), size, stride, storage_offset
+        "src": lambda grad, self_spec, size, stride, storage_offset: t.as_strided(
+            _placed(grad, self_spec), size, stride, storage_offset
         ),
     },
     variants="function method out",
