@@ -74,6 +74,7 @@ from thunk.base.version import __version__
 from thunk.compiling import compile
 from thunk.cpu import get_device_module
 from thunk.foreach import functions as _foreach_functions
+from thunk.lazy.eager import eager
 from thunk.serialization import load, save
 from thunk.symbols import (
     SymBool,
@@ -185,7 +186,7 @@ __all__ += [
     "Event", "OutOfMemoryError", "Stream", "SymBool", "SymFloat", "SymInt",
     "_assert", "_check", "_check_index", "_check_is_size",
     "_check_not_implemented", "_check_type", "_check_value", "_check_with", "accelerator", "amp",
-    "autocast", "clear_autocast_cache", "compile", "cpu", "distributed",
+    "autocast", "clear_autocast_cache", "compile", "cpu", "distributed", "eager",
     "futures", "get_autocast_cpu_dtype", "get_device_module",
     "get_autocast_dtype", "get_autocast_gpu_dtype", "hub", "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled", "is_autocast_enabled", "jit", "load", "mps", "multiprocessing",

@@ -22,6 +22,7 @@ from thunk.lazy.record import history_of_node
 from thunk.lazy.trace import Trace, Write, has_history, has_storage, traces
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
+from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
 
@@ -103,21 +104,22 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
     """
     old = trace.node_of(target)
     new = trace.node_of(result)
-    trace.overwritten[old] = depth
     storage: Storage | None = target._storage if has_storage(target) else None
     if storage is None:
+        trace.overwritten[old] = depth
         target._versions.value += 1
         _rebind_plain(trace, target, old, new, depth)
         return
     whole = target._spec == storage.home
     before: TraceNode = storage.node
-    trace.overwritten[before] = depth
+    unseen = [_written(trace, target, old, target._spec, depth)]
+    unseen.append(_written(trace, target, before, storage.home, depth))
     keeps = before.requires_grad and (not state.grad_enabled or not requires_grad(target))
     value = _whole_value(trace, before, target, new, whole, keeps)
     alone = storage.users == 1
     if not alone:
         # What they are as of now, before the write is counted.
-        _aliases_are_stale(trace, storage, depth)
+        unseen += _aliases_are_stale(trace, storage, target, depth)
     target._versions.value += 1
     if storage.trace is None:
         storage.trace = trace
@@ -126,10 +128,11 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
     target._node = value if whole and requires_grad(target) == value.requires_grad else None
     storage.users = 0 if target._node is None else 1  # all others forgot what they were
     constant = not value.requires_grad and target._history is None
-    simple = alone and whole and target._node is value and (keeps or constant)
+    trace.mark(("write", old, *unseen))
+    simple = not any(unseen) and alone and whole and target._node is value and (keeps or constant)
     trace.writes.append(Write(target, simple, depth))
     if not keeps:
-        _hand_on_history(target, value)
+        _hand_on_history(trace, target, storage, value)
     elif state.grad_enabled and new.requires_grad:
         target._history = _renewed(target, new)
 
@@ -159,6 +162,7 @@ def _whole_value(
             value = t.as_strided_scatter(
                 trace.wrap(before), trace.wrap(new), spec.shape, spec.strides, spec.offset
             )._node
+            value.is_write = True
     return _with_history_of(trace, value, before) if keeps else value
 
 
@@ -171,16 +175,36 @@ def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> Trace
     return kept
 
 
-def _aliases_are_stale(trace: Trace, storage: Storage, depth: int) -> None:
+def _written(
+    trace: Trace, target: Any, node: TraceNode, spec: TensorSpec | None, depth: int,
+    counter: Any = None,
+) -> TraceNode | None:  # fmt: skip
+    """Note that the memory of `node` changes; the node, if its counter does not tell."""
+    segment = trace.segment
+    if (counter or segment.counters.get(node, target._versions)) is target._versions:
+        trace.overwritten[node] = depth
+        return None
+    assert spec is not None
+    segment.unseen[node] = (target._storage, spec)
+    return node
+
+
+def _aliases_are_stale(
+    trace: Trace, storage: Storage, target: Any, depth: int
+) -> list[TraceNode | None]:
+    unseen = []
     for each in (*trace.results, *trace.registered):
         if each._node is not None and has_storage(each) and each._storage is storage:
-            trace.overwritten[each._node] = depth
+            unseen.append(
+                _written(trace, target, each._node, each._spec, depth, each._versions)
+            )
             each._spec, each._versions, each._history  # noqa: B018  (found while pending)
             each._node = None
             storage.users -= 1
+    return unseen
 
 
-def _hand_on_history(target: Any, value: TraceNode) -> None:
+def _hand_on_history(trace: Trace, target: Any, storage: Storage, value: TraceNode) -> None:
     """The owner of the storage takes the history of the new contents."""
     history = target._history
     owner = target if history is None or history.base is None else history.base
@@ -188,7 +212,8 @@ def _hand_on_history(target: Any, value: TraceNode) -> None:
         owner._history.requires_grad
     ):
         return
-    owner._history = _renewed(owner, value)
+    whole = owner._spec == storage.home
+    owner._history = _renewed(owner, value if whole else trace.window(value, owner._spec))
     if owner is not target:
         history.view_version = -1
 

@@ -53,8 +53,8 @@ class TraceNode:
     """One recorded operation, or a leaf, or one result of an operation with several."""
 
     __slots__ = (
-        "args", "children", "counts", "depth", "external", "guards", "inference", "leaf",
-        "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
+        "args", "children", "counts", "depth", "external", "guards", "inference",
+        "is_write", "leaf", "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
         "requires_grad", "scalars", "spec", "trace", "where",
     )  # fmt: skip
 
@@ -80,6 +80,7 @@ class TraceNode:
         self.nbytes: int = 0 if parent is None else parent.nbytes
         self.inference = False  # the modes that it was recorded in
         self.recording = True
+        self.is_write = False  # whether it stands for a write through a view
         self.where = ""
 
     @property

@@ -17,9 +17,8 @@ from thunk.lazy.compiled import Computation, computation_of
 from thunk.lazy.layout import Layout, Residual, owners_of
 from thunk.lazy.node import LeafFact, TraceNode, leaf_fact
 from thunk.lazy.program import GraphOfPath
-from thunk.lazy.record import history_from
 from thunk.lazy.run import Run
-from thunk.lazy.segment import Segment
+from thunk.lazy.segment import Segment, history_from
 from thunk.lazy.tally import Tally
 from thunk.lazy.trace import Trace
 from thunk.ops.rules.numbers import check_fits

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from thunk.autograd.edges import ONE_OF_SEVERAL, edge_of
-from thunk.autograd.meta import Edge, History, history_of, requires_grad
+from thunk.autograd.meta import history_of, requires_grad
 from thunk.autograd.saved import INFERENCE
 from thunk.autograd.views import mark_view
 from thunk.dispatch.infer import infer
@@ -24,7 +24,7 @@ from thunk.lazy.metrics import count
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import TracedFloat, plain_kind, plain_number
 from thunk.lazy.rehearse import rehearse
-from thunk.lazy.segment import Segment, reads_of
+from thunk.lazy.segment import Segment, history_from, reads_of
 from thunk.lazy.trace import Trace, traces
 from thunk.ops.registry import find_op
 from thunk.ops.rules.numbers import checked_numbers
@@ -273,11 +273,3 @@ def history_of_node(node: TraceNode, segment: Segment) -> Any:
         return None
     edge = segment.edge(node)
     return None if edge is None else history_from(edge)
-
-
-def history_from(edge: Edge) -> History:
-    """A history whose producer is `edge`."""
-    history = History()
-    history.requires_grad = True
-    history.grad_fn, history.output_index = edge
-    return history

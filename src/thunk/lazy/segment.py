@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from thunk.autograd.edges import leaf_edge
-from thunk.autograd.meta import Edge
+from thunk.autograd.meta import Edge, History
 from thunk.autograd.node import next_sequence
 from thunk.autograd.record import OpNode
 from thunk.autograd.saved import FREED, overwritten_message
@@ -17,6 +17,7 @@ from thunk.ir.opdef import OpDef
 from thunk.lazy.constant import thaw_constant
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import traced
+from thunk.runtime.tensors import new_tensor
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
@@ -34,6 +35,10 @@ class Segment:
         self.residuals: dict[TraceNode, Any] = {}
         # Nodes whose memory was written to, and how deep in the walk.
         self.overwritten: dict[TraceNode, int] = {}
+        # Nodes that `.data` shows too, and the counter that tells of writes to them.
+        self.counters: dict[TraceNode, Any] = {}
+        # Nodes whose memory was written to behind that counter, and where they are seen.
+        self.unseen: dict[TraceNode, tuple[Any, TensorSpec]] = {}
         self.externals: list[Any] = []
         self.scalars: list[Any] = []
         self.released: list[frozenset[TraceNode]] = []  # by backward passes that were replayed
@@ -43,7 +48,8 @@ class Segment:
         producer = node.producer
         found = self.backward_nodes.get(producer)
         if found is None:
-            found = self.backward_nodes[producer] = TraceBackward(self, producer)
+            kind = WriteBackward if producer.is_write else TraceBackward
+            found = self.backward_nodes[producer] = kind(self, producer)
             if any(producer in released for released in self.released):
                 found.release()
         return found
@@ -81,12 +87,22 @@ class Segment:
         written = self.overwritten.get(node)
         if written is not None and written > reader.recorded.depth:
             raise RuntimeError(overwritten_message(reader.name(), node.spec))
+        if node in self.unseen:
+            return self._seen_now(node)
         if self.trace is not None:
             return self.trace.wrap(node)
         kept = self.residuals.get(node)
         if kept is None:
             raise RuntimeError(FREED)
         return kept.unpack(reader)
+
+    def _seen_now(self, node: TraceNode) -> Any:
+        """What the memory of a value holds after a write that nobody counted."""
+        seen = new_tensor(*self.unseen[node])
+        edge = self.edge(node)
+        if edge is not None:
+            seen._history = history_from(edge)
+        return seen
 
     def finish(self, residuals: dict[TraceNode, Any]) -> None:
         """The walk was cut: keep what is still needed of it."""
@@ -95,6 +111,14 @@ class Segment:
         self.scalars = self.trace.scalars
         self.residuals = residuals
         self.trace = None
+
+
+def history_from(edge: Edge) -> History:
+    """A history whose producer is `edge`."""
+    history = History()
+    history.requires_grad = True
+    history.grad_fn, history.output_index = edge
+    return history
 
 
 class TraceBackward(OpNode):
@@ -144,6 +168,15 @@ class TraceBackward(OpNode):
         if reads_of(self.recorded):
             self.saved_args = None
             self.saved_results = None
+
+
+class WriteBackward(TraceBackward):
+    """The backward step of a write through a view."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
 
 
 class _SavedResult:

@@ -220,6 +220,11 @@ class Trace:
             if tensor._spec == tensor._storage.home:
                 tensor._storage.node = changed
 
+    def hide(self, tensor: Any) -> None:
+        """Somebody may write to the memory of `tensor` without its counter being told."""
+        self.segment.counters[tensor._node] = tensor._versions
+        tensor._storage.users += 1  # a remembered write must not take itself for the only user
+
     def _register(self, tensor: Any, with_history: bool) -> TraceNode:
         storage: Storage = tensor._storage
         if storage.trace is not None and storage.trace is not self:
@@ -234,7 +239,7 @@ class Trace:
                 node.trace.materialise()
             node = self._leaf(tensor, storage, spec)
         if spec != storage.home:
-            node = self._window(node, spec)
+            node = self.window(node, spec)
         if not with_history:
             return node  # nobody asks where its gradient flows, so nobody is told it cannot
         node = self._with_own_history(tensor, node, spec != storage.home)
@@ -273,7 +278,8 @@ class Trace:
             self.known.append(storage)
         return node
 
-    def _window(self, node: TraceNode, spec: TensorSpec) -> TraceNode:
+    def window(self, node: TraceNode, spec: TensorSpec) -> TraceNode:
+        """What a tensor of this geometry shows of a storage's contents."""
         found: TraceNode = t.as_strided(
             self.wrap(node), spec.shape, spec.strides, spec.offset
         )._node

@@ -121,6 +121,8 @@ class Tracked(TensorBase):
     @property
     def data(self) -> Any:
         """The same memory without history and with a write counter of its own."""
+        if self._node is not None:
+            self._node.trace.hide(self)
         return new_tensor(self._storage, self._spec)
 
     @data.setter

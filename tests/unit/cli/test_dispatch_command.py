@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from thunk.__main__ import main
+from thunk.lazy.eager import execution
 
 
 def test_prints_the_whole_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,11 +16,18 @@ def test_prints_the_whole_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "arithmetic.py" in text
 
 
-def test_explains_a_call(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dispatch", "add", "float32[2,3]+grad", "1", "alpha=2"]) == 0
+@pytest.mark.parametrize(
+    ("lazy", "keys", "kernel"),
+    [(True, "AutogradLazy, Lazy", "lazy_kernel"), (False, "AutogradCPU, CPU", "autograd_kernel")],
+)
+def test_explains_a_call(
+    capsys: pytest.CaptureFixture[str], lazy: bool, keys: str, kernel: str
+) -> None:
+    with execution(lazy):
+        assert main(["dispatch", "add", "float32[2,3]+grad", "1", "alpha=2"]) == 0
     text = capsys.readouterr().out
-    assert "arguments carry: AutogradCPU, CPU" in text
-    assert "-> runs autograd_kernel" in text
+    assert f"arguments carry: {keys}" in text
+    assert f"-> runs {kernel}" in text
 
 
 def test_explains_a_meta_call(capsys: pytest.CaptureFixture[str]) -> None:
