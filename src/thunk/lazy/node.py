@@ -53,8 +53,8 @@ class TraceNode:
     """One recorded operation, or a leaf, or one result of an operation with several."""
 
     __slots__ = (
-        "args", "children", "counts", "depth", "external", "guards", "inference",
-        "is_write", "leaf", "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
+        "args", "children", "counts", "depth", "external", "guards", "inference", "is_write",
+        "leaf", "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
         "requires_grad", "scalars", "spec", "trace", "where",
     )  # fmt: skip
 

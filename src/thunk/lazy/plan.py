@@ -103,12 +103,12 @@ class Plan:
 
     def expect_numbers(self, numbers: Sequence[Any]) -> None:
         """Raise if a number does not fit the dtype that it becomes."""
-        for place, element, node in self.guards:
+        for guard in self.guards:
             try:
-                check_fits(numbers[place], element)
+                check_fits(numbers[guard.place], guard.dtype)
             except Mismatch as mismatch:
-                error = mismatch.named(node.op.name)
-                recorded_at(error, node.where)
+                error = mismatch.named(guard.op)
+                recorded_at(error, guard.where)
                 raise error from None
 
     def without_donation(self) -> Computation:

@@ -7,7 +7,7 @@ buffers and numbers at the places that `inputs` and `numbers` list.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from thunk.ir.graph import Graph, Value
 from thunk.ir.opdef import OpDef
@@ -37,6 +37,15 @@ def on_cpu(spec: Any) -> Any:
     return TensorSpec(spec.shape, spec.dtype, spec.strides, spec.offset, CPU)
 
 
+class Guard(NamedTuple):
+    """A number that must fit the dtype that it becomes."""
+
+    place: int  # among the numbers of the graph
+    dtype: dtype
+    op: str
+    where: str
+
+
 class GraphOfPath:
     """Builds the graph of one cut."""
 
@@ -45,7 +54,7 @@ class GraphOfPath:
         self.inputs: list[int] = []  # which leaf of the walk each input is
         self.leaves: list[TraceNode] = []
         self.numbers: list[int] = []  # which number of the walk each scalar is
-        self.guards: list[tuple[int, dtype, TraceNode]] = []  # scalars that must fit a dtype
+        self.guards: list[Guard] = []
         self._values: dict[TraceNode, Value] = {}
         needed = needed_for(wanted)
         for node in path:
@@ -65,7 +74,8 @@ class GraphOfPath:
             numbers = iter(node.scalars)
             args = tuple([self._argument(value, numbers) for value in node.args])
             first = len(self.numbers) - len(node.scalars)
-            self.guards += [(first + slot, element, node) for slot, element in node.guards]
+            self.guards += [Guard(first + slot, element, node.op.name, node.where)
+                            for slot, element in node.guards]  # fmt: skip
             outputs = node.outputs or (node,)
             made = self.graph.add(
                 node.op, args, tuple([on_cpu(each.spec) for each in outputs]), node.where
