@@ -59,6 +59,11 @@ def is_anomaly_enabled() -> bool:
     return state.anomaly
 
 
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection, where it is on, looks for nan."""
+    return state.anomaly_checks_nan
+
+
 def explain(error: Exception, node: Any) -> None:
     """Add the forward call behind `node` to a backward error."""
     if node.trace is not None:

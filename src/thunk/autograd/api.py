@@ -14,6 +14,7 @@ from thunk.autograd.engine import run_backward
 from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import RemovableHandle, add_hook
 from thunk.dispatch.state import no_grad_recording
+from thunk.ops.registry import t
 from thunk.runtime.tensors import birth, empty_tensor, new_tensor
 from thunk.types.tensor_base import InferenceCounter, TensorBase
 
@@ -53,8 +54,6 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`."""
-    if is_grads_batched:
-        raise NotImplementedError("autograd.grad: expected is_grads_batched=False; use a loop")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, "
@@ -62,21 +61,44 @@ def grad(
         )
     roots = _as_tuple(outputs)
     chosen = _as_tuple(inputs)
-    found = run_backward(
-        roots,
-        _gradients_for(roots, grad_outputs),
-        keep_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        inputs=chosen,
-        accumulate=False,
-        allow_unused=materialize_grads if allow_unused is None else allow_unused,
-    )
+    keep = create_graph if retain_graph is None else retain_graph
+    gradients = _gradients_for(roots, grad_outputs)
+    rows = _rows_of(gradients) if is_grads_batched else [gradients]
+    passes = [
+        run_backward(
+            roots,
+            row,
+            keep_graph=keep or index < len(rows) - 1,
+            create_graph=create_graph,
+            inputs=chosen,
+            accumulate=False,
+            allow_unused=materialize_grads if allow_unused is None else allow_unused,
+        )
+        for index, row in enumerate(rows)
+    ]
+    found = [_stacked(list(each)) for each in zip(*passes)] if is_grads_batched else passes[0]
     if materialize_grads:
         found = [
             each if each is not None else _zeros_for(source, create_graph)
             for each, source in zip(found, chosen, strict=True)
         ]
     return tuple(found)
+
+
+def _rows_of(gradients: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """One tuple of gradients for each row of batched ones."""
+    sizes = {None if each is None or not each.dim() else each.shape[0] for each in gradients}
+    if len(sizes) != 1 or None in sizes or 0 in sizes:
+        shapes = [None if each is None else list(each.shape) for each in gradients]
+        raise ValueError(
+            "autograd.grad: expected grad_outputs with the same first dimension, of at least one "
+            f"row, since is_grads_batched=True, got shapes {shapes}"
+        )
+    return list(zip(*[each.unbind(0) for each in gradients]))
+
+
+def _stacked(rows: list[Any]) -> Any:
+    return None if rows[0] is None else t.stack(rows)
 
 
 def _zeros_for(tensor: Any, differentiable: bool) -> Any:

@@ -7,6 +7,7 @@ bounded by memory alone.
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,16 @@ from thunk.dispatch.state import no_grad_recording, state
 from thunk.ops.registry import t
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
+
+
+class Running(threading.local):
+    """The backward passes that this thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.passes: list[Any] = []
+
+
+running = Running()
 
 
 class Pass:
@@ -45,9 +56,17 @@ class Pass:
         for node in {edge.node for edge, _ in roots}:
             if self.waiting[node] == 0:
                 self._push(node)
-        while self.ready:
-            node = heapq.heappop(self.ready)[2]
-            self._run_node(node)
+        running.passes.append(self)
+        try:
+            while self.ready:
+                node = heapq.heappop(self.ready)[2]
+                self._run_node(node)
+        finally:
+            running.passes.pop()
+
+    def visits(self, node: Node) -> bool:
+        """Whether gradients come by `node` in this pass."""
+        return node in self.waiting and (self.needed is None or node in self.needed)
 
     def _count(self, roots: list[tuple[Edge, Any]]) -> None:
         order: list[Node] = []

@@ -8,9 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from thunk.autograd.api import register_hook
 from thunk.autograd.edges import edge_of
+from thunk.autograd.engine import running
 from thunk.autograd.meta import Edge, requires_grad
 from thunk.autograd.node import Node, RemovableHandle
 from thunk.dispatch.state import state
@@ -99,20 +101,21 @@ def register_multi_grad_hook(
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     watched = [each for each in tensors if requires_grad(each)]
     lock = threading.Lock()
-    seen: dict[int, Any] = {}
+    seen: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()  # by pass
 
     def hook_for(index: int) -> Callable[[Any], None]:
         def hook(gradient: Any) -> None:
+            current = running.passes[-1]
+            edges = [edge_of(each) for each in watched]
+            expected = sum(edge is not None and current.visits(edge.node) for edge in edges)
             with lock:
-                first = not seen
-                seen[index] = gradient
-                complete = len(seen) == len(watched)
-                gathered = [seen.get(i) for i in range(len(watched))]
-                if complete:
-                    seen.clear()
-            if mode == "any" and first:
+                known = seen.setdefault(current, {})
+                known[index] = gradient
+                count = len(known)
+                gathered = [known.get(i) for i in range(len(watched))]
+            if mode == "any" and count == 1:
                 fn(gradient)
-            elif mode == "all" and complete:
+            elif mode == "all" and count == expected:
                 fn(_in_given_order(tensors, watched, gathered))
 
         return hook

@@ -84,8 +84,12 @@ class SavedValue:
         return result
 
     def _overwritten(self, node: Node) -> str:
-        origin = f", which is output {self.output_index} of {node.name()},"
-        where = origin if self.is_output else ""
+        maker: Node | None = node
+        index = self.output_index
+        if not self.is_output:
+            history = self._history or History()
+            maker, index = history.grad_fn, history.output_index
+        where = "" if maker is None else f", which is output {index} of {maker.name()},"
         versions = f" is at version {self.versions.value}; expected version {self.version} instead"
         return overwritten_message(where + versions, self._spec)
 

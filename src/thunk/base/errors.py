@@ -31,8 +31,8 @@ def expected(
     return Mismatch(f"expected {want}, got {got}{tail}", kind)
 
 
-class NotDifferentiableError(RuntimeError):
-    """Backward reached an operator that states why it has no gradient."""
+class NotDifferentiableError(NotImplementedError):
+    """Backward reached an operator that states why it has no gradient; a `RuntimeError` too."""
 
 
 class OutOfBudgetError(RuntimeError):

@@ -27,12 +27,24 @@ class MissingName(AttributeError):
         return nearest(self._wanted, self._known())
 
     def __str__(self) -> str:
-        found = [f"{self.module}.{each}" for each in self.nearest()]
-        hint = f"the nearest is {' or '.join(found)}" if found else "nothing there is like it"
-        return (
-            f"module '{self.module}' has no attribute '{self.name}': this is Thunk, which does not "
-            f"have {self.module}.{self.name}; {hint}"
-        )
+        return f"{self._complaint()}: {missing(self.module, self._wanted, self._known())}"
+
+    def _complaint(self) -> str:
+        return f"module '{self.module}' has no attribute '{self.name}'"
+
+
+class MissingMember(MissingName):
+    """A name that objects of a class do not have."""
+
+    def _complaint(self) -> str:
+        return f"'{self.module}' object has no attribute '{self.name}'"
+
+
+def missing(place: str, name: str, known: Iterable[str]) -> str:
+    """That Thunk lacks a name of `place`, and what is most like it there."""
+    found = [f"{place}.{each}" for each in nearest(name, known)]
+    hint = f"the nearest is {' or '.join(found)}" if found else "nothing there is like it"
+    return f"this is Thunk, which does not have {place}.{name}; {hint}"
 
 
 def nearest(name: str, known: Iterable[str], count: int = 2) -> list[str]:

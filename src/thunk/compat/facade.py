@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from thunk.base.missing import MissingName
@@ -111,6 +112,8 @@ class Facade(types.ModuleType):
             found = None if name.startswith("__") else module_for(f"{self.__name__}.{name}")
             if found is None:
                 raise MissingName(self.__name__, name, lambda: dir(self))
+        if isinstance(found, types.ModuleType):
+            say_what_is_missing(f"{self.__name__}.{name}", found)
         vars(self)[name] = found
         return found
 
@@ -126,6 +129,27 @@ class Facade(types.ModuleType):
 
     def __repr__(self) -> str:
         return f"<module '{self.__name__}' (Thunk)>"
+
+
+def say_what_is_missing(fullname: str, module: types.ModuleType) -> None:
+    """Let missing names of the module, and of those inside it, be reported in PyTorch's words."""
+    if "__getattr__" in vars(module):
+        return
+    vars(module)["__getattr__"] = reporter(fullname, module)
+    for name, value in list(vars(module).items()):
+        if isinstance(value, types.ModuleType) and value.__name__ == f"{module.__name__}.{name}":
+            say_what_is_missing(f"{fullname}.{name}", value)
+
+
+def reporter(fullname: str, module: types.ModuleType) -> Callable[[str], Any]:
+    """A `__getattr__` for a module."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module '{fullname}' has no attribute '{name}'")
+        raise MissingName(fullname, name, lambda: vars(module))
+
+    return __getattr__
 
 
 def _is_internal(name: str, value: Any) -> bool:

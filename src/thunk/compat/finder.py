@@ -11,12 +11,12 @@ import importlib.metadata
 import importlib.util
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-from thunk.base.missing import MissingName, nearest
-from thunk.compat.facade import ROOTS, Facade, module_for
+from thunk.base.missing import nearest
+from thunk.compat.facade import ROOTS, Facade, module_for, say_what_is_missing
 from thunk.compat.metadata import distributions
 
 
@@ -53,7 +53,7 @@ class Finder:
         module = Facade.of(root) if fullname == root else module_for(fullname)
         if module is None:
             raise _absent(fullname)
-        _say_what_is_missing(fullname, module)
+        say_what_is_missing(fullname, module)
         loader: Any = _Loader(module)
         return ModuleSpec(fullname, loader, is_package=hasattr(module, "__path__"))
 
@@ -72,23 +72,6 @@ def _absent(fullname: str) -> ModuleNotFoundError:
         f"No module named '{fullname}': this is Thunk, which does not have it{hint}",
         name=fullname,
     )
-
-
-def _say_what_is_missing(fullname: str, module: types.ModuleType) -> None:
-    """Let the module's missing names be reported in PyTorch's words."""
-    if "__getattr__" not in vars(module):
-        vars(module)["__getattr__"] = reporter(fullname, module)
-
-
-def reporter(fullname: str, module: types.ModuleType) -> Callable[[str], Any]:
-    """A `__getattr__` for a module."""
-
-    def __getattr__(name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(f"module '{fullname}' has no attribute '{name}'")
-        raise MissingName(fullname, name, lambda: vars(module))
-
-    return __getattr__
 
 
 def install() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import linecache
+import re
 import runpy
 import sys
 import types
@@ -16,6 +17,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
+from thunk.base.missing import missing
 from thunk.compat.finder import install
 
 # Where processes that the program starts find `torch`: spawned ones inherit the search path.
@@ -87,9 +89,20 @@ def _cut_tracebacks(first: str | None) -> None:
         kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
     ) -> None:
         cut = _cut(trace, first)
+        if isinstance(error, ImportError):
+            _say_what_is_there(error)
         previous(kind, error.with_traceback(cut), cut)
 
     sys.excepthook = hook
+
+
+def _say_what_is_there(error: ImportError) -> None:
+    """Python's words for `from torch.nn import Linaer` do not tell whose module it is."""
+    found = re.match(r"cannot import name '(\w+)'", error.msg)
+    module = sys.modules.get(error.name or "")
+    if found is None or module is None or (error.name or "").partition(".")[0] != "thunk":
+        return
+    error.add_note(missing(module.__name__, found[1], dir(module)))
 
 
 def _cut(trace: types.TracebackType | None, first: str | None) -> types.TracebackType | None:

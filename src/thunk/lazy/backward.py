@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.autograd.edges import AccumulateGrad, edge_of
-from thunk.autograd.engine import Pass, start_gradient
+from thunk.autograd.engine import Pass, running, start_gradient
 from thunk.autograd.meta import Edge
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.lazy.constant import bits_of
@@ -103,6 +103,7 @@ def _accumulate(trace: Trace, done: BackwardPass, gradients: list[Any]) -> None:
     """Bind gradients to leaves that have none; all others go the general way."""
     externals = trace.externals
     leaves = [externals[index] for index, _ in done.gradients]
+    others = []
     for leaf, gradient in zip(leaves, gradients):
         if type(leaf) is Edge:
             accumulator: Any = leaf.node
@@ -114,8 +115,29 @@ def _accumulate(trace: Trace, done: BackwardPass, gradients: list[Any]) -> None:
         ):  # fmt: skip
             history.grad = gradient
         else:
+            others.append((leaf, gradient))
+    if others:
+        running.passes.append(_Arrivals(leaves))
+        try:
             with no_grad_recording():
-                AccumulateGrad(leaf).apply([gradient])
+                for leaf, gradient in others:
+                    AccumulateGrad(leaf).apply([gradient])
+        finally:
+            running.passes.pop()
+
+
+class _Arrivals:
+    """The pass whose gradients reach these leaves, for hooks that ask how many there will be."""
+
+    def __init__(self, leaves: list[Any]) -> None:
+        self.leaves = leaves
+
+    def visits(self, node: Any) -> bool:
+        nodes: list[Any] = [each.node for each in self.leaves if type(each) is Edge]
+        leaves = [each for each in self.leaves if type(each) is not Edge]
+        leaves += [each.variable for each in nodes]
+        variable = getattr(node, "variable", None)
+        return any(each is variable for each in leaves)
 
 
 type_of_gradients: list[Any] = [TensorBase]

@@ -86,7 +86,8 @@ class Segment:
         """The tensor that a formula of `reader` reads for `node`."""
         written = self.overwritten.get(node)
         if written is not None and written > reader.recorded.depth:
-            raise RuntimeError(overwritten_message(reader.name(), node.spec))
+            where = f", which {reader.name()} reads, was written to after it"
+            raise RuntimeError(overwritten_message(where, node.spec))
         if node in self.unseen:
             return self._seen_now(node)
         if self.trace is not None:

@@ -13,7 +13,6 @@ from thunk.autograd.function import Function
 from thunk.dispatch.call import redispatch
 from thunk.dispatch.infer import specs_in
 from thunk.dispatch.keys import AUTOGRAD_KEYS, KeySet
-from thunk.dispatch.registry import registry
 from thunk.ir.opdef import OpDef
 from thunk.library.library import Library
 from thunk.ops.registry import find_op
@@ -52,20 +51,43 @@ def find_defined(name: str) -> OpDef:
 
 
 def define(
-    qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()
-) -> None:
-    """Define `namespace::name` with a schema that starts at its parenthesis."""
+    qualname: Any, schema: str, alias_analysis: str = "", *, lib: Library | None = None,
+    tags: Any = (),
+) -> Any:  # fmt: skip
+    """Define `namespace::name` with a schema that starts at its parenthesis.
+
+    With a library first, a decorator that defines `schema` there, with the function as its kernel.
+    """
+    if isinstance(qualname, Library):
+        library = qualname
+
+        def defined(function: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(library.define(schema, alias_analysis, tags=tags), function)
+            return function
+
+        return defined
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be a str, got {qualname}")
     library = _library_for(qualname, lib)
     library.define(qualname.partition("::")[2] + schema, tags=tags)
+    return None
 
 
 def impl(
-    qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *,
-    lib: Library | None = None,
-) -> Any:  # fmt: skip
-    """Register a kernel for device types, or "default" for all of them; also a decorator."""
+    qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None
+) -> Any:
+    """Register a kernel for device types, or "default" for all of them; also a decorator.
+
+    With a library first, a decorator that registers for a name and a dispatch key there.
+    """
+    if isinstance(qualname, Library):
+        library, key = qualname, func or ""
+
+        def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(types, function, key)
+            return function
+
+        return registered
     return register_kernel(qualname, None if types == "default" else types, func, lib=lib)
 
 
@@ -113,7 +135,8 @@ def register_fake(
             return specs_in(function(*values[:split], **named))
 
         declared.spec = spec
-        registry.bump()
+        # A kernel for every device would be given tensors without values otherwise.
+        _library_for(name, lib).impl(name, function, "Meta", allow_override=True)
         return function
 
     return register if func is None else register(func)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thunk.base.missing import MissingMember
 from thunk.dispatch.hot import fast_kinds, result_kind
 from thunk.lazy.backward import type_of_gradients
 from thunk.lazy.calls import result_class
@@ -45,7 +46,7 @@ class Tensor(Facts, Tracked, Exchange, Copies, Stored, Legacy, Operators):
     def __getattr__(self, name: str) -> Any:
         if name in FIELDS:
             return fill(self, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise MissingMember(type(self).__name__, name, lambda: dir(self))
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return text_of(self, tensor_contents)

@@ -88,6 +88,22 @@ def test_report_and_eager(tmp_path: Path) -> None:
     assert "peak memory" in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("from torch.nn import Linaer", "thunk.nn.Linaer; the nearest is thunk.nn.Linear"),
+        ("torch.ones(2).sofmax(0)", "Tensor.sofmax; the nearest is Tensor.softmax"),
+        ("torch.optim.adam_w", "torch.optim.adam_w; the nearest is torch.optim.AdamW"),
+        ("torch.nn.functional.gridsample", "torch.nn.functional.gridsample; the nearest is"),
+        ("torch.utils.data.DataLoadr", "torch.utils.data.DataLoadr; the nearest is torch.utils"),
+    ],
+)
+def test_a_missing_name_says_what_is_there(tmp_path: Path, code: str, words: str) -> None:
+    ran = python("-c", f"import torch\n{code}", folder=tmp_path)
+    assert ran.returncode == 1
+    assert f"this is Thunk, which does not have {words}" in ran.stderr
+
+
 CHILDREN = """
 import multiprocessing
 import torch

@@ -6,11 +6,13 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import numpy
 import pytest
 
 import thunk
 from thunk.dispatch.keys import DispatchKey
 from thunk.dispatch.registry import registry
+from thunk.lazy.eager import execution
 from thunk.library import Library, custom_op, infer_schema, register_autograd, register_fake
 from thunk.ops.registry import find_op
 
@@ -132,6 +134,63 @@ def test_custom_op() -> None:
     assert x.grad.tolist() == [7.0, 7.0]
     assert scale(thunk.tensor([1.0]), 5.0).tolist() == [5.0]
     scale._lib._destroy()
+
+
+def test_a_custom_op_without_values_needs_a_fake() -> None:
+    @custom_op("unit_custom::sine", mutates_args=())
+    def sine(x: thunk.Tensor) -> thunk.Tensor:
+        return thunk.from_numpy(numpy.sin(x.detach().numpy()))
+
+    shapes = thunk.zeros(2, 3, device="meta")
+    with pytest.raises(RuntimeError, match="no fake impl registered"):
+        sine(shapes)
+    sine.register_fake(thunk.empty_like)
+    assert (sine(shapes).device.type, tuple(sine(shapes).shape)) == ("meta", (2, 3))
+    assert sine(thunk.zeros(1)).tolist() == [0.0]
+    sine._lib._destroy()
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_results_of_a_custom_op_share_no_memory(lazy: bool) -> None:
+    @custom_op("unit_custom::same", mutates_args=())
+    def same(x: thunk.Tensor, how: str) -> list[thunk.Tensor]:
+        new = x + 1
+        return {"itself": [x], "view": [x.view(-1)], "twice": [new, new], "new": [new]}[how]
+
+    with execution(lazy=lazy):
+        for how in ("itself", "view", "twice"):
+            with pytest.raises(RuntimeError, match="unit_custom::same: expected results that shar"):
+                same(thunk.ones(2), how)
+        assert same(thunk.ones(2), "new")[0].tolist() == [2.0, 2.0]
+    same._lib._destroy()
+
+
+def test_a_custom_op_that_writes() -> None:
+    @custom_op("unit_custom::fill", mutates_args={"x"})
+    def fill(x: thunk.Tensor, value: float) -> None:
+        x.numpy()[:] = value
+
+    target = thunk.zeros(2)
+    fill(target, 3.0)
+    assert (target.tolist(), target._version) == ([3.0, 3.0], 1)
+    fill._lib._destroy()
+
+
+def test_decorators_that_take_a_library(library: Library) -> None:
+    library.define("half(Tensor x) -> Tensor")
+
+    @thunk.library.impl(library, "half", "CPU")
+    def half(x: Any) -> Any:
+        return x / 2
+
+    @thunk.library.define(library, "double(Tensor x) -> Tensor")
+    def double(x: Any) -> Any:
+        return x * 2
+
+    x = leaf()
+    assert thunk.ops.unit.half(thunk.ones(1)).tolist() == half(thunk.ones(1)).tolist() == [0.5]
+    thunk.ops.unit.double(x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 def test_infer_schema() -> None:
