@@ -17,12 +17,12 @@ from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.ir.opdef import OpDef
 from thunk.lazy.eager import run_now
-from thunk.lazy.node import TraceNode
+from thunk.lazy.home import base_of
+from thunk.lazy.node import THROUGH_VIEW, TraceNode
 from thunk.lazy.record import history_of_node
 from thunk.lazy.trace import Trace, Write, has_history, has_storage, traces
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
-from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
 
@@ -42,8 +42,8 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     refuse_partial_overlap(op.name, target, [each for each in args if not _is_plain(each)])
     trace = traces.current
     trace.node_of(target)
+    walk, depth = trace.generation, trace.at().depth  # the operator itself reads the old value
     result = call(functional, args)
-    depth = trace.at().depth
     if recording and requires_grad(target) and not requires_grad(result):
         # A constant replaces the value: the target still requires grad, and passes none on.
         result = t.copy(target, result)
@@ -53,7 +53,7 @@ def lazy_inplace_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     result = _laid_out(target, result)
     if derives and has_history(target) and not has_storage(target) and target._node is not None:
         del target._history  # the checks asked for it; it follows from the node again
-    rebind(trace, target, result, depth)
+    rebind(trace, target, result, depth if trace.generation == walk else 0)
     return target
 
 
@@ -62,7 +62,8 @@ def _is_not_recorded(target: Any) -> bool:
     if not has_storage(target):
         return False
     storage: Storage = target._storage
-    reinterprets = storage.home is not None and storage.home.dtype is not target._spec.dtype
+    dtypes = (target._spec.dtype, base_of(target)._spec.dtype)
+    reinterprets = storage.home is not None and any(storage.home.dtype is not x for x in dtypes)
     return storage.foreign or reinterprets
 
 
@@ -99,23 +100,28 @@ def _is_plain(value: Any) -> bool:
 def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
     """Make `result` the value of `target` and of everything that shares its memory.
 
-    Operations recorded up to `depth` read the old value, and the last of them may be the one that
-    computed the new.
+    What was recorded up to `depth` may not read the old value any more.
     """
     old = trace.node_of(target)
     new = trace.node_of(result)
     storage: Storage | None = target._storage if has_storage(target) else None
     if storage is None:
-        trace.overwritten[old] = depth
+        trace.overwritten[old.memory] = depth
         target._versions.value += 1
         _rebind_plain(trace, target, old, new, depth)
         return
     whole = target._spec == storage.home
-    before: TraceNode = storage.node
-    unseen = [_written(trace, target, old, target._spec, depth)]
-    unseen.append(_written(trace, target, before, storage.home, depth))
-    keeps = before.requires_grad and (not state.grad_enabled or not requires_grad(target))
-    value = _whole_value(trace, before, target, new, whole, keeps)
+    owner = base_of(target)
+    unseen = [_written(trace, target, old, depth)]
+    unseen.append(_written(trace, target, storage.node, depth))
+    before = _contents(trace, owner, storage)
+    keeps = before.requires_grad and not state.grad_enabled
+    if keeps or (whole and owner is target) or not (before.requires_grad or new.requires_grad):
+        value = _whole_value(trace, before, target, new, whole, keeps)
+    else:
+        trace.mark(THROUGH_VIEW, (THROUGH_VIEW,))
+        value = _scattered(trace, before, target, new)
+        trace.segment.lives_in[new.memory] = value
     alone = storage.users == 1
     if not alone:
         # What they are as of now, before the write is counted.
@@ -131,10 +137,28 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
     trace.mark(("write", old, *unseen))
     simple = not any(unseen) and alone and whole and target._node is value and (keeps or constant)
     trace.writes.append(Write(target, simple, depth))
-    if not keeps:
-        _hand_on_history(trace, target, storage, value)
-    elif state.grad_enabled and new.requires_grad:
-        target._history = _renewed(target, new)
+    if state.grad_enabled:
+        _hand_on_history(trace, target, owner, value)
+
+
+def _contents(trace: Trace, owner: Any, storage: Storage) -> TraceNode:
+    """What is in a storage, such that its gradients flow where those of `owner` do.
+
+    Tensors with other histories may look into the same storage.
+    """
+    contents: TraceNode = storage.node
+    if owner._spec == storage.home:
+        return trace.with_own_history(owner, contents, False)
+    if contents.requires_grad:
+        contents = trace.cut_off(contents)
+    if not requires_grad(owner):
+        return contents
+    shown, spec = trace.node_of(owner), owner._spec
+    with no_grad_recording(True):
+        joined: TraceNode = t.as_strided_scatter(
+            trace.wrap(contents), trace.wrap(shown), spec.shape, spec.strides, spec.offset
+        )._node
+    return joined
 
 
 def _rebind_plain(
@@ -157,13 +181,17 @@ def _whole_value(
     """The storage's contents after the write, with the history they should have."""
     value = new
     if not whole:
-        spec = target._spec
         with no_grad_recording(state.grad_enabled and not keeps):
-            value = t.as_strided_scatter(
-                trace.wrap(before), trace.wrap(new), spec.shape, spec.strides, spec.offset
-            )._node
-            value.is_write = True
+            value = _scattered(trace, before, target, new)
     return _with_history_of(trace, value, before) if keeps else value
+
+
+def _scattered(trace: Trace, before: TraceNode, target: Any, new: TraceNode) -> TraceNode:
+    spec = target._spec
+    found: TraceNode = t.as_strided_scatter(
+        trace.wrap(before), trace.wrap(new), spec.shape, spec.strides, spec.offset
+    )._node
+    return found
 
 
 def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> TraceNode:
@@ -176,16 +204,15 @@ def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> Trace
 
 
 def _written(
-    trace: Trace, target: Any, node: TraceNode, spec: TensorSpec | None, depth: int,
-    counter: Any = None,
-) -> TraceNode | None:  # fmt: skip
+    trace: Trace, target: Any, node: TraceNode, depth: int, counter: Any = None
+) -> TraceNode | None:
     """Note that the memory of `node` changes; the node, if its counter does not tell."""
     segment = trace.segment
-    if (counter or segment.counters.get(node, target._versions)) is target._versions:
-        trace.overwritten[node] = depth
+    memory = node.memory
+    if (counter or segment.counters.get(memory, target._versions)) is target._versions:
+        trace.overwritten[memory] = depth
         return None
-    assert spec is not None
-    segment.unseen[node] = (target._storage, spec)
+    segment.unseen[memory] = target._storage
     return node
 
 
@@ -195,27 +222,23 @@ def _aliases_are_stale(
     unseen = []
     for each in (*trace.results, *trace.registered):
         if each._node is not None and has_storage(each) and each._storage is storage:
-            unseen.append(
-                _written(trace, target, each._node, each._spec, depth, each._versions)
-            )
+            unseen.append(_written(trace, target, each._node, depth, each._versions))
             each._spec, each._versions, each._history  # noqa: B018  (found while pending)
             each._node = None
             storage.users -= 1
     return unseen
 
 
-def _hand_on_history(trace: Trace, target: Any, storage: Storage, value: TraceNode) -> None:
-    """The owner of the storage takes the history of the new contents."""
-    history = target._history
-    owner = target if history is None or history.base is None else history.base
-    if owner._history is not None and owner._history.grad_fn is None and (
-        owner._history.requires_grad
-    ):
+def _hand_on_history(trace: Trace, target: Any, owner: Any, value: TraceNode) -> None:
+    """The base of the target, or the target itself, takes the history of the new contents."""
+    history, spec = owner._history, owner._spec
+    if history is not None and history.grad_fn is None and history.requires_grad:
         return
-    whole = owner._spec == storage.home
-    owner._history = _renewed(owner, value if whole else trace.window(value, owner._spec))
+    if value.requires_grad and spec != owner._storage.home:
+        value = trace.window(value, spec)
+    owner._history = _renewed(owner, value)
     if owner is not target:
-        history.view_version = -1
+        target._history.view_version = -1
 
 
 def _renewed(tensor: Any, node: TraceNode) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from thunk.lazy.node import TraceNode, operands_of
+from thunk.lazy.node import LEAF, TraceNode, operands_of
 from thunk.lazy.segment import reads_of
 from thunk.lazy.trace import Trace, has_storage
 
@@ -18,12 +18,43 @@ from thunk.lazy.trace import Trace, has_storage
 DEAD = next(iter(tuple(map(sys.getrefcount, [object()]))))
 
 
+HOLDS, SHOWS, COUNTS = "holds", "shows", "counts"
+
+
+class Owner(NamedTuple):
+    """A tensor that tells of a residual: it holds it, its memory shows it, or it counts writes."""
+
+    kind: str
+    registered: bool  # which list of the walk
+    place: int
+
+    def of(self, results: list[Any], registered: list[Any]) -> Any:
+        """The tensor, in a walk's lists."""
+        return (registered if self.registered else results)[self.place]
+
+
 class Residual(NamedTuple):
-    """A value that a later backward pass reads: of an owner that holds it, or an output."""
+    """A value that a later backward pass reads: of an owner that shows it, or an output."""
 
     node: TraceNode
-    owner: tuple[str, int] | None  # which list of the walk, and where
-    output: int
+    owner: Owner | None
+    output: int = -1
+
+    @property
+    def needs_output(self) -> bool:
+        """Whether no tensor's memory shows it."""
+        return self.owner is None or self.owner.kind is COUNTS
+
+    def fits(self, results: list[Any], registered: list[Any]) -> bool:
+        """Whether the owner of a walk is what it was when the plan was made."""
+        owner = self.owner
+        if owner is None:
+            return True
+        tensors = registered if owner.registered else results
+        node = tensors[owner.place]._node if owner.place < len(tensors) else None
+        if node is None or owner.kind is COUNTS:
+            return node is not None
+        return node is self.node if owner.kind is HOLDS else node.memory is self.node.memory
 
 
 class Layout(NamedTuple):
@@ -32,14 +63,7 @@ class Layout(NamedTuple):
     plain: tuple[tuple[int, TraceNode], ...]  # results that live and have no storage yet
     sharing: tuple[int, ...]  # results that live and look into a storage
     stored: tuple[tuple[int, TraceNode], ...]  # storages that get new contents
-    residuals: tuple[TraceNode, ...]
-
-    @property
-    def wanted(self) -> tuple[TraceNode, ...]:
-        """Every value that must be computed, in the order of the outputs, owners' first."""
-        nodes = [node for _, node in self.plain] + [node for _, node in self.stored]
-        known = set(nodes)
-        return tuple(nodes + [each for each in self.residuals if each not in known])
+    residuals: tuple[Residual, ...]
 
 
 def layout_of(trace: Trace) -> Layout:
@@ -59,7 +83,8 @@ def layout_of(trace: Trace) -> Layout:
     ]  # fmt: skip
     ends = [node for _, node in (*plain, *stored)]
     ends += [each._node for _, each in alive if each._node is not None]
-    residuals = residual_nodes(trace, ends)
+    nodes = residual_nodes(trace, ends)
+    residuals = _with_owners(trace, nodes, [i for i, _ in plain] + sharing) if nodes else []
     return Layout(tuple(plain), tuple(sharing), tuple(stored), tuple(residuals))
 
 
@@ -87,14 +112,34 @@ def residual_nodes(trace: Trace, ends: list[TraceNode]) -> list[TraceNode]:
     return list(found)
 
 
-def owners_of(trace: Trace, layout: Layout) -> dict[TraceNode, tuple[str, int]]:
-    """Which tensor will hold each value after the cut, by its list and place."""
-    found: dict[TraceNode, tuple[str, int]] = {}
-    for index, each in enumerate(trace.registered):
-        if each._node is not None:
-            found[each._node] = ("registered", index)
-    for index in (*[i for i, _ in layout.plain], *layout.sharing):
-        each = trace.results[index]
-        if each._node is not None:
-            found[each._node] = ("results", index)
-    return found
+def _with_owners(trace: Trace, nodes: list[TraceNode], alive: list[int]) -> list[Residual]:
+    """Which tensor will tell of each value after the cut."""
+    holders: dict[TraceNode, tuple[bool, int]] = {}
+    showing: dict[TraceNode, tuple[bool, int]] = {}
+    places = [(False, index) for index in alive]
+    places += [(True, index) for index in range(len(trace.registered))]
+    for registered, index in places:
+        held: TraceNode | None = (trace.registered if registered else trace.results)[index]._node
+        if held is not None:
+            holders.setdefault(held, (registered, index))
+            showing.setdefault(held.memory, (registered, index))
+    return [Residual(node, _owner(trace, node, holders, showing)) for node in nodes]
+
+
+def _owner(
+    trace: Trace, node: TraceNode, holders: dict[TraceNode, tuple[bool, int]],
+    showing: dict[TraceNode, tuple[bool, int]],
+) -> Owner | None:  # fmt: skip
+    if node in holders:
+        return Owner(HOLDS, *holders[node])
+    if node.memory in showing and _lies_as_it_says(node.memory):
+        return Owner(SHOWS, *showing[node.memory])
+    for memory in trace.segment.places_of(node):
+        if memory in showing:
+            return Owner(COUNTS, *showing[memory])
+    return None
+
+
+def _lies_as_it_says(node: TraceNode) -> bool:
+    """Whether the node's geometry is that of its memory after the cut."""
+    return node.op is LEAF or node.spec.fresh() == node.spec

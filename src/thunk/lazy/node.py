@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Nodes that are no operators. A MARK has no value: it says that something happened here.
 ROOT, LEAF, OUTPUT, ATTACH, MARK = "root", "leaf", "output", "attach", "mark"
 
+# What stands in the args of the MARK before the new contents of a base written through a view.
+THROUGH_VIEW = "through a view"
+
 
 class LeafFact:
     """What a materialised value tells the trace. Interned: its identity is the key of its edge."""
@@ -53,8 +56,8 @@ class TraceNode:
     """One recorded operation, or a leaf, or one result of an operation with several."""
 
     __slots__ = (
-        "args", "children", "counts", "depth", "external", "guards", "inference", "is_write",
-        "leaf", "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
+        "args", "children", "counts", "depth", "external", "guards", "inference", "leaf",
+        "memory", "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
         "requires_grad", "scalars", "spec", "trace", "where",
     )  # fmt: skip
 
@@ -68,6 +71,8 @@ class TraceNode:
         self.spec: Any = None
         self.requires_grad = False
         self.outputs: tuple[TraceNode, ...] | None = None
+        # The node whose value lies in the same memory: this one, unless it is a view or a name.
+        self.memory: TraceNode = self
         self.external = -1
         self.leaf = -1
         self.scalars: tuple[int, ...] = ()  # which number of the walk each slot is
@@ -80,13 +85,18 @@ class TraceNode:
         self.nbytes: int = 0 if parent is None else parent.nbytes
         self.inference = False  # the modes that it was recorded in
         self.recording = True
-        self.is_write = False  # whether it stands for a write through a view
         self.where = ""
 
     @property
     def producer(self) -> TraceNode:
         """The node that runs: this one, or the one this is a result of."""
         return self.args[0] if self.op is OUTPUT else self
+
+    @property
+    def is_copy_of_slices(self) -> bool:
+        """Whether this is what a write through a view made of its base."""
+        parent = self.parent
+        return parent is not None and parent.op is MARK and parent.args == (THROUGH_VIEW,)
 
     def path(self) -> list[TraceNode]:
         """The nodes from the root (left out) to this one."""

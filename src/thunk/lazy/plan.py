@@ -14,7 +14,7 @@ from typing import Any
 from thunk.autograd.saved import SavedValue
 from thunk.base.errors import Mismatch, recorded_at
 from thunk.lazy.compiled import Computation, computation_of
-from thunk.lazy.layout import Layout, Residual, owners_of
+from thunk.lazy.layout import COUNTS, HOLDS, Layout, Residual
 from thunk.lazy.node import LeafFact, TraceNode, leaf_fact
 from thunk.lazy.program import GraphOfPath
 from thunk.lazy.run import Run
@@ -63,8 +63,7 @@ class Plan:
     )  # fmt: skip
 
     def __init__(self, trace: Trace, layout: Layout) -> None:
-        owners = owners_of(trace, layout)
-        outputs, residuals = _outputs(layout, owners)
+        outputs = _outputs(layout)
         built = GraphOfPath(trace.end.path(), outputs)
         self.graph = built.graph
         self.outputs = tuple(outputs)
@@ -91,7 +90,10 @@ class Plan:
         self.written = layout.stored
         self.storages = len(trace.storages)
         self.residuals = tuple(
-            [each._replace(output=places.get(each.node, -1)) for each in residuals]
+            [
+                each._replace(output=places[each.node] if each.needs_output else -1)
+                for each in layout.residuals
+            ]
         )
         self.tally = Tally(trace.end.path(), len(trace.results), len(facts) + len(layout.sharing),
                            len(outputs))  # fmt: skip
@@ -130,10 +132,10 @@ class Plan:
         for index, _, fact in self.differentiable:
             if results[index]._node is not fact.node:
                 return False
-        for index, node in self.written:  # noqa: SIM110  (a generator takes longer)
+        for index, node in self.written:
             if storages[index].node is not node:
                 return False
-        return True
+        return all(each.fits(results, trace.registered) for each in self.residuals)
 
     def commit(
         self, results: list[Any], registered: list[Any], storages: list[Storage],
@@ -142,7 +144,10 @@ class Plan:
         """Give every tensor of the walk its values; `run` is None if they are there already."""
         owners = None
         if self.residuals:
-            owners = [_owner(each, results, registered) for each in self.residuals]
+            owners = [
+                None if each.owner is None else each.owner.of(results, registered)
+                for each in self.residuals
+            ]
         for index in self.sharing:
             tensor = results[index]
             if tensor._node is not None:
@@ -182,17 +187,7 @@ class Plan:
             segment.finish({})
         if owners is not None:
             for residual, owner in zip(self.residuals, owners, strict=True):
-                memory = outputs[residual.output] if residual.output >= 0 else None
-                segment.residuals[residual.node] = _kept(
-                    segment, residual.node, owner, memory, run
-                )
-
-
-def _owner(residual: Residual, results: list[Any], registered: list[Any]) -> Any:
-    if residual.owner is None:
-        return None
-    name, index = residual.owner
-    return (registered if name == "registered" else results)[index]
+                segment.residuals[residual.node] = _kept(segment, residual, owner, outputs, run)
 
 
 def _receive(storage: Storage, data: Bytes, spec: TensorSpec, run: Run | None) -> None:
@@ -219,18 +214,13 @@ def _nothing(values: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _outputs(
-    layout: Layout, owners: dict[TraceNode, tuple[str, int]]
-) -> tuple[list[TraceNode], list[Residual]]:
-    """The program's outputs, and who holds each residual."""
+def _outputs(layout: Layout) -> list[TraceNode]:
+    """The program's outputs: what tensors and storages get, then residuals that nobody shows."""
     outputs = [node for _, node in layout.plain] + [node for _, node in layout.stored]
-    residuals = []
-    for node in layout.residuals:
-        owner = owners.get(node)
-        residuals.append(Residual(node, owner, -1))
-        if owner is None and node not in outputs:
-            outputs.append(node)
-    return outputs, residuals
+    known = set(outputs)
+    return outputs + [
+        each.node for each in layout.residuals if each.needs_output and each.node not in known
+    ]
 
 
 def _leaf_of(trace: Trace, index: int) -> int:
@@ -257,14 +247,19 @@ def _donated(
     }  # fmt: skip
 
 
-def _kept(segment: Segment, node: TraceNode, owner: Any, memory: Any, run: Run | None) -> Any:
+def _kept(
+    segment: Segment, residual: Residual, owner: Any, outputs: list[Bytes], run: Run | None
+) -> Any:
     """What backward reads: the memory that still holds the value, watched for writes."""
-    if owner is None:
-        storage = Storage(memory)
+    node, told = residual.node, residual.owner
+    if told is None or told.kind is COUNTS:
+        storage, spec = Storage(outputs[residual.output]), node.spec.fresh()
         storage.launch = run
-        kept = new_tensor(storage, node.spec.fresh(), VersionCounter())
     else:
-        kept = new_tensor(owner._storage, owner._spec, owner._versions)
+        storage = owner._storage
+        spec = owner._spec if told.kind is HOLDS else node.spec
+    versions = VersionCounter() if owner is None else owner._versions
+    kept = new_tensor(storage, spec, segment.counters.get(node.memory, versions))
     edge = segment.edge(node)
     if edge is not None:
         kept._history = history_from(edge)

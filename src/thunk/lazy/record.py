@@ -26,6 +26,7 @@ from thunk.lazy.numbers import TracedFloat, plain_kind, plain_number
 from thunk.lazy.rehearse import rehearse
 from thunk.lazy.segment import Segment, history_from, reads_of
 from thunk.lazy.trace import Trace, traces
+from thunk.ops.copy import copying as _declares_with_history  # noqa: F401
 from thunk.ops.registry import find_op
 from thunk.ops.rules.numbers import checked_numbers
 from thunk.ops.view import strided as _declares_relayout  # noqa: F401
@@ -36,6 +37,7 @@ from thunk.types.tensor_base import TensorBase
 
 _OWN = __file__.rsplit("lazy", 1)[0]
 _relayout = find_op("aten::relayout")
+_with_history = find_op("aten::with_history")
 _empty_strided = find_op("aten::empty_strided")
 
 
@@ -74,19 +76,14 @@ def _returns_tensors(op: OpDef) -> bool:
 
 def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
     """Follow or make the edge of this call."""
-    trace.at()
     numbers: list[Any] = []
-    scalars = op.runtime_scalars
     recording = state.grad_enabled and not isinstance(op.gradient, NoGradient)
-    frozen = tuple(
-        [
-            _freeze(
-                trace, value, recording,
-                numbers if argument.name in scalars and not is_default(argument, value) else None,
-            )
-            for argument, value in zip(op.schema.arguments, args, strict=True)
-        ]
-    )
+    generation = -1
+    while trace.generation != generation:  # an operand was cut before another could be read
+        generation = trace.generation
+        trace.at()
+        numbers.clear()
+        frozen = _frozen(trace, op, args, recording, numbers)
     first = len(trace.scalars)
     known = trace.at().children.get((op, frozen))
     if known is not None and known.guards:
@@ -105,6 +102,22 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
         trace.scalars += own
     trace.counted_here()
     return node
+
+
+def _frozen(
+    trace: Trace, op: OpDef, args: tuple[Any, ...], recording: bool, numbers: list[Any]
+) -> tuple[Any, ...]:
+    """The arguments as parts of a key; numbers that are inputs of a run go to `numbers`."""
+    return tuple(
+        [
+            _freeze(
+                trace, value, recording,
+                numbers if argument.name in op.runtime_scalars and not is_default(argument, value)
+                else None,
+            )
+            for argument, value in zip(op.schema.arguments, args, strict=True)
+        ]
+    )  # fmt: skip
 
 
 def is_default(argument: Argument, value: Any) -> bool:
@@ -155,6 +168,8 @@ def _make(
     parent = trace.at()
     count("IrNodeCreated")
     node = TraceNode(trace, parent, op, frozen)
+    if op.view or op is _with_history:
+        node.memory = frozen[0].memory
     node.scalars = places
     node.inference = birth.inference
     node.recording = state.grad_enabled
@@ -176,6 +191,7 @@ def _make(
     for index, spec in enumerate(specs):
         output = TraceNode(trace, parent, OUTPUT, (node, index))
         output.depth = node.depth
+        output.memory = node.memory if op.view else output
         output.spec = spec
         output.inference, output.recording = node.inference, node.recording
         output.requires_grad = (

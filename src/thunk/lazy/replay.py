@@ -135,14 +135,14 @@ def can_write(target: Any, stored: bool) -> bool:
 def write(
     trace: Trace, target: Any, new: TraceNode, stored: bool, bumps: int, depth: int
 ) -> None:
-    """Give `target` its new node; operations up to `depth` read the old one."""
+    """Give `target` its new node; operations up to `depth` may not read the old one now."""
     if stored:
         storage = target._storage
         if storage.trace is None:
             storage.trace = trace
             trace.storages.append(storage)
         storage.node = new
-    trace.overwritten[target._node] = depth
+    trace.overwritten[target._node.memory] = depth
     target._node = new
     target._versions.value += bumps
 

@@ -6,6 +6,7 @@ segment holds exactly the values that its formulas name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from thunk.autograd.edges import leaf_edge
@@ -17,12 +18,16 @@ from thunk.ir.opdef import OpDef
 from thunk.lazy.constant import thaw_constant
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import traced
+from thunk.ops.copy import copying as _declares_with_history  # noqa: F401
+from thunk.ops.registry import find_op
 from thunk.runtime.tensors import new_tensor
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
 if TYPE_CHECKING:
     from thunk.lazy.trace import Trace
+
+_with_history = find_op("aten::with_history")
 
 
 class Segment:
@@ -33,12 +38,15 @@ class Segment:
         self.sequence = next_sequence()
         self.backward_nodes: dict[TraceNode, TraceBackward] = {}
         self.residuals: dict[TraceNode, Any] = {}
-        # Nodes whose memory was written to, and how deep in the walk.
+        # Values by the node of their memory. Those that were written to, and how deep in the walk
+        # all of their readers stand.
         self.overwritten: dict[TraceNode, int] = {}
-        # Nodes that `.data` shows too, and the counter that tells of writes to them.
+        # Those that `.data` shows too, and the counter that tells of writes to them.
         self.counters: dict[TraceNode, Any] = {}
-        # Nodes whose memory was written to behind that counter, and where they are seen.
-        self.unseen: dict[TraceNode, tuple[Any, TensorSpec]] = {}
+        # Those that were written to behind that counter, and where they are seen.
+        self.unseen: dict[TraceNode, Any] = {}
+        # Results that were written through a view, and what lies in the base since then.
+        self.lives_in: dict[TraceNode, TraceNode] = {}
         self.externals: list[Any] = []
         self.scalars: list[Any] = []
         self.released: list[frozenset[TraceNode]] = []  # by backward passes that were replayed
@@ -48,7 +56,7 @@ class Segment:
         producer = node.producer
         found = self.backward_nodes.get(producer)
         if found is None:
-            kind = WriteBackward if producer.is_write else TraceBackward
+            kind = WriteBackward if producer.is_copy_of_slices else TraceBackward
             found = self.backward_nodes[producer] = kind(self, producer)
             if any(producer in released for released in self.released):
                 found.release()
@@ -68,6 +76,24 @@ class Segment:
         index = node.args[1] if node.op is OUTPUT else 0
         return Edge(self.backward(node), index)
 
+    def is_edge(self, edge: Edge | None, node: TraceNode) -> bool:
+        """Whether `edge` is where the gradient of `node`'s value flows; makes no backward step."""
+        while not self._leads_to(edge, node):
+            if node.op is not _with_history:  # which hands its gradient on as it is
+                return False
+            node = node.args[1]
+        return True
+
+    def _leads_to(self, edge: Edge | None, node: TraceNode) -> bool:
+        if edge is None or node.external >= 0:
+            return edge == self.edge(node)
+        back = edge.node
+        index = node.args[1] if node.op is OUTPUT else 0
+        return (
+            isinstance(back, TraceBackward) and back.segment is self
+            and back.recorded is node.producer and edge.index == index
+        )  # fmt: skip
+
     def _leaving(self, index: int) -> Edge | None:
         """The edge of a gradient that leaves the walk; a leaf's is made when it is needed."""
         externals = self.externals if self.trace is None else self.trace.externals
@@ -84,11 +110,12 @@ class Segment:
 
     def value(self, reader: TraceBackward, node: TraceNode) -> Any:
         """The tensor that a formula of `reader` reads for `node`."""
-        written = self.overwritten.get(node)
-        if written is not None and written > reader.recorded.depth:
-            where = f", which {reader.name()} reads, was written to after it"
-            raise RuntimeError(overwritten_message(where, node.spec))
-        if node in self.unseen:
+        for memory in self.places_of(node):
+            written = self.overwritten.get(memory)
+            if written is not None and written >= reader.recorded.depth:
+                where = f", which {reader.name()} reads, was written to after it"
+                raise RuntimeError(overwritten_message(where, node.spec))
+        if node.memory in self.unseen:
             return self._seen_now(node)
         if self.trace is not None:
             return self.trace.wrap(node)
@@ -97,9 +124,17 @@ class Segment:
             raise RuntimeError(FREED)
         return kept.unpack(reader)
 
+    def places_of(self, node: TraceNode) -> Iterator[TraceNode]:
+        """The nodes whose memory holds a value: its own, and what it was written into."""
+        place: TraceNode | None = node.memory
+        while place is not None:
+            yield place
+            into = self.lives_in.get(place)
+            place = None if into is None else into.memory
+
     def _seen_now(self, node: TraceNode) -> Any:
         """What the memory of a value holds after a write that nobody counted."""
-        seen = new_tensor(*self.unseen[node])
+        seen = new_tensor(self.unseen[node.memory], node.spec)
         edge = self.edge(node)
         if edge is not None:
             seen._history = history_from(edge)
@@ -166,7 +201,8 @@ class TraceBackward(OpNode):
         return result
 
     def release(self) -> None:
-        if reads_of(self.recorded):
+        # As in PyTorch, a write through a view is differentiated once, whatever it saved.
+        if keeps_values(self.recorded) or self.recorded.is_copy_of_slices:
             self.saved_args = None
             self.saved_results = None
 
@@ -235,23 +271,46 @@ def _specs_in(value: Any) -> Any:
 
 def reads_of(node: TraceNode) -> list[TraceNode]:
     """The values that the formulas of `node` will read, given which operands need gradients."""
-    op = node.op
-    if not isinstance(op, OpDef) or not isinstance(op.gradient, tuple):
-        return []
-    by_name = {
-        argument.name: operands_of((value,))
-        for argument, value in zip(op.schema.arguments, node.args, strict=True)
-    }
+    arguments = _arguments(node)
     found: list[TraceNode] = []
     outputs = node.outputs or (node,)
+    for name in _names_read(node, arguments):
+        if name in arguments:
+            found += operands_of((arguments[name],))
+        elif name == "results":
+            found += outputs
+        elif name.startswith("result") and not name.startswith("result_spec"):
+            found.append(outputs[int(name[6:] or 0)])
+    return found
+
+
+def keeps_values(node: TraceNode) -> bool:
+    """Whether a pass frees something; a number in the place of a tensor counts, as in PyTorch."""
+    arguments = _arguments(node)
+    names = set(_names_read(node, arguments))
+    numbers = any(
+        argument.type.base == "Tensor" and argument.name in names
+        and arguments[argument.name] is not None
+        for argument in (node.op.schema.arguments if isinstance(node.op, OpDef) else ())
+    )  # fmt: skip
+    return numbers or bool(reads_of(node))
+
+
+def _arguments(node: TraceNode) -> dict[str, Any]:
+    if not isinstance(node.op, OpDef):
+        return {}
+    names = [each.name for each in node.op.schema.arguments]
+    return dict(zip(names, node.args, strict=True))
+
+
+def _names_read(node: TraceNode, arguments: dict[str, Any]) -> list[str]:
+    """What the formulas that will run read, by the names of their parameters."""
+    op = node.op
+    found: list[str] = []
+    if not isinstance(op, OpDef) or not isinstance(op.gradient, tuple):
+        return found
     for rule in op.gradient:
-        if not any(each.requires_grad for name in rule.inputs for each in by_name.get(name, ())):
-            continue
-        for name in rule.reads:
-            if name in by_name:
-                found += by_name[name]
-            elif name == "results":
-                found += outputs
-            elif name.startswith("result") and not name.startswith("result_spec"):
-                found.append(outputs[int(name[6:] or 0)])
+        operands = operands_of([arguments.get(name) for name in rule.inputs])
+        if any(each.requires_grad for each in operands):
+            found += rule.reads
     return found

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from thunk.autograd.edges import edge_of
 from thunk.autograd.meta import requires_grad
 from thunk.dispatch.state import recorder_of_thread, state
+from thunk.lazy.home import external_of, home_of, owner_of, settle
 from thunk.lazy.modes import mode_token
 from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, LeafFact, TraceNode, leaf_fact
 from thunk.lazy.segment import Segment
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
 from thunk.runtime.tensors import forget_value
-from thunk.types.spec import TensorSpec, make_spec
+from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import InferenceCounter, TensorBase
 
 _bare = object.__new__
@@ -32,7 +33,7 @@ class Write(NamedTuple):
 
     target: Any
     simple: bool  # whether a replay can do it again
-    depth: int  # of the operation that read the old value last
+    depth: int  # where in the walk the last of those stands that may not read the old value now
 
 
 class Detour:
@@ -211,7 +212,7 @@ class Trace:
         if requires_grad(tensor):
             changed = self.attach(node, edge_of(tensor))
         else:
-            changed = self._cut_off(node)
+            changed = self.cut_off(node)
         tensor._node = changed
         if has_storage(tensor):
             for each in (*self.results, *self.registered):
@@ -222,7 +223,7 @@ class Trace:
 
     def hide(self, tensor: Any) -> None:
         """Somebody may write to the memory of `tensor` without its counter being told."""
-        self.segment.counters[tensor._node] = tensor._versions
+        self.segment.counters[tensor._node.memory] = tensor._versions
         tensor._storage.users += 1  # a remembered write must not take itself for the only user
 
     def _register(self, tensor: Any, with_history: bool) -> TraceNode:
@@ -231,7 +232,10 @@ class Trace:
             storage.trace.materialise()
         spec: TensorSpec = tensor._spec
         if storage.home is not None and storage.home.dtype is not spec.dtype:
-            storage.writable()  # the trace knows it as values of another dtype
+            if storage.trace is not None:
+                storage.memory  # noqa: B018  (written as another dtype: computed)
+            if storage.node is not None:
+                return self._reinterpreted(tensor, storage, spec)
             storage.home = None
         node: TraceNode | None = storage.node
         if node is None or node.trace is not self:
@@ -242,7 +246,7 @@ class Trace:
             node = self.window(node, spec)
         if not with_history:
             return node  # nobody asks where its gradient flows, so nobody is told it cannot
-        node = self._with_own_history(tensor, node, spec != storage.home)
+        node = self.with_own_history(tensor, node, spec != storage.home)
         if storage.foreign:
             return node  # whoever shares the memory may write to it before the next use
         tensor._node = node
@@ -252,10 +256,28 @@ class Trace:
 
     def _leaf(self, tensor: Any, storage: Storage, spec: TensorSpec) -> TraceNode:
         if storage.home is None:
-            _settle(storage, spec, isinstance(tensor._versions, InferenceCounter))
-        owner = _owner(tensor, storage)
+            settle(storage, spec, isinstance(tensor._versions, InferenceCounter))
+        owner = owner_of(tensor, storage)
         differentiable = owner is not None and requires_grad(owner)
         fact: LeafFact = storage.tracked if differentiable else storage.plain
+        node = self._leaf_of(fact, storage, owner if differentiable else None)
+        if not storage.foreign:
+            storage.node = node
+            storage.users = 0
+            self.known.append(storage)
+        return node
+
+    def _reinterpreted(self, tensor: Any, storage: Storage, spec: TensorSpec) -> TraceNode:
+        """Bits that this walk knows as values of another dtype: each read is a leaf of its own."""
+        home = home_of(storage, spec)
+        fact = leaf_fact(home, False, isinstance(tensor._versions, InferenceCounter))
+        node = self._leaf_of(fact, storage, None)
+        if spec != home:
+            node = self.window(node, spec)
+        return self.with_own_history(tensor, node, spec != home)
+
+    def _leaf_of(self, fact: LeafFact, storage: Storage, owner: Any) -> TraceNode:
+        """The present contents of a storage; their gradient leaves the trace at `owner`."""
         parent = self.at()
 
         def make() -> TraceNode:
@@ -263,20 +285,15 @@ class Trace:
             node.spec = fact.spec
             node.leaf = len(self.leaves)
             node.inference = fact.inference
-            node.requires_grad = differentiable
-            node.external = len(self.externals) if differentiable else -1
+            node.requires_grad = owner is not None
+            node.external = -1 if owner is None else len(self.externals)
             return node
 
         node = self.step(fact, make)
         self.leaves.append(storage.snapshot())
-        if differentiable:
-            self.externals.append(_external(owner))
-        self._counted(node)
-        if not storage.foreign:
-            storage.node = node
-            storage.users = 0
-            self.known.append(storage)
-        return node
+        if owner is not None:
+            self.externals.append(external_of(owner))
+        return self._counted(node)
 
     def window(self, node: TraceNode, spec: TensorSpec) -> TraceNode:
         """What a tensor of this geometry shows of a storage's contents."""
@@ -285,24 +302,24 @@ class Trace:
         )._node
         return found
 
-    def _with_own_history(self, tensor: Any, node: TraceNode, is_window: bool) -> TraceNode:
-        """Views keep the edge of their own while nobody wrote to their base."""
+    def with_own_history(self, tensor: Any, node: TraceNode, is_window: bool) -> TraceNode:
+        """`node`, a value of `tensor`, such that gradients flow where those of `tensor` do."""
         wants = requires_grad(tensor)
         own = not wants or (not is_window and self._is_own(tensor, node))
         if wants == node.requires_grad and own:
             return node
         if not wants:
-            return self._cut_off(node)
+            return self.cut_off(node)
         return self.attach(node, edge_of(tensor))
 
     def _is_own(self, tensor: Any, node: TraceNode) -> bool:
         """Whether the gradients of `node` are those of `tensor`, not of another over its memory."""
-        if node.external < 0:
-            return True
-        external = self.externals[node.external]
-        return external is tensor or external == edge_of(tensor)
+        if node.external >= 0:
+            external = self.externals[node.external]
+            return external is tensor or external == edge_of(tensor)
+        return self.segment.is_edge(edge_of(tensor), node)
 
-    def _cut_off(self, node: TraceNode) -> TraceNode:
+    def cut_off(self, node: TraceNode) -> TraceNode:
         found: TraceNode = t.detach(self.wrap(node))._node
         return found
 
@@ -312,7 +329,7 @@ class Trace:
 
         def make() -> TraceNode:
             made = TraceNode(self, parent, ATTACH, (node,))
-            made.spec = node.spec
+            made.spec, made.memory = node.spec, node.memory
             made.requires_grad = True
             made.external = len(self.externals)
             return made
@@ -327,7 +344,7 @@ class Trace:
 
         def make() -> TraceNode:
             made = TraceNode(self, position, ATTACH, (value,))
-            made.spec = value.spec
+            made.spec, made.memory = value.spec, value.memory
             made.requires_grad = True
             made.external = before.external
             return made
@@ -384,35 +401,6 @@ def _is_set(slot: Any, tensor: Any) -> bool:
 pending_class: list[Any] = [TensorBase]
 cutter: list[Callable[[Trace, bool, str], None]] = []
 on_miss: list[Callable[..., Any]] = []
-
-
-def _owner(tensor: Any, storage: Storage) -> Any:
-    """The tensor whose history the storage's value carries: the base of a view, or itself."""
-    history = tensor._history
-    if history is not None and history.base is not None:
-        return history.base
-    return tensor if tensor._spec == storage.home else None
-
-
-def _external(tensor: Any) -> Any:
-    """What a gradient leaves the trace for: a leaf, or the edge that a result has now."""
-    history = tensor._history
-    is_result = history.grad_fn is not None or history.base is not None
-    return edge_of(tensor) if is_result else tensor
-
-
-def _settle(storage: Storage, spec: TensorSpec, inference: bool) -> None:
-    storage.home = _home_of(storage, spec)
-    storage.plain = leaf_fact(storage.home, False, inference)
-    storage.tracked = leaf_fact(storage.home, True, inference)
-
-
-def _home_of(storage: Storage, spec: TensorSpec) -> TensorSpec:
-    itemsize = spec.dtype.itemsize
-    whole = spec.offset == 0 and spec.numel * itemsize == storage.nbytes
-    if whole and spec.is_non_overlapping_and_dense():
-        return spec
-    return make_spec((storage.nbytes // itemsize,), spec.dtype, spec.device)
 
 
 class _Traces(threading.local):

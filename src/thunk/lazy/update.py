@@ -83,7 +83,7 @@ def _replay(trace: Trace, done: Update, targets: Sequence[Any], numbers: Sequenc
         if storage.trace is None:
             storage.trace = trace
             trace.storages.append(storage)
-        overwritten[target._node] = depth
+        overwritten[target._node.memory] = depth
         storage.node = target._node = node
         storage.users = 1
         target._versions.value += 1
