@@ -67,6 +67,7 @@ class LibraryCall:
     def __init__(
         self, name: str, operands: Sequence[Access], results: Sequence[Access], function: int,
         context: int, scratch: int, keep: object, where: str = "", flops: int = 0,
+        failure: Callable[[int], BaseException] | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.operands = list(operands)
@@ -77,6 +78,7 @@ class LibraryCall:
         self.keep = keep
         self.where = where
         self.flops = flops
+        self.failure = failure  # what a status other than 0 stands for
         self.space: Buffer | None = None
 
     @property

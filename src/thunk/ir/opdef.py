@@ -113,5 +113,12 @@ class OpDef:
             each.type.base != "Tensor" or each.type.is_list for each in self.schema.returns
         )
 
+    def checks(self, args: tuple[Any, ...]) -> bool | None:
+        """Whether this call raises for its values, as its argument says; None without one."""
+        for argument, value in zip(self.schema.arguments, args, strict=True):
+            if argument.name == "check_errors":
+                return bool(value)
+        return None
+
     def __repr__(self) -> str:
         return f"<OpDef {self.full_name}>"

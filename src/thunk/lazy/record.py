@@ -50,11 +50,20 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
             return run_now(op, args)
         op, args = replaced
     elif op.needs_values or _has_gaps(op, args) or not _returns_tensors(op):
-        return run_now(op, args)
-    if op.raises_on_data:
+        checks = op.checks(args)
+        if checks is None:
+            return run_now(op, args)
+        if checks:
+            return _computed(trace, op, args)
+    elif op.raises_on_data:
         rehearse(op, args)
     if op is _relayout and args[0]._spec == infer(op, args):
         return trace.wrap(trace.node_of(args[0], False))  # values are functional: a copy is a name
+    return _pending(trace, op, args)
+
+
+def _pending(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> Any:
+    """The tensors of a recorded call."""
     node = record(trace, op, args)
     source = args[0] if args else None
     if node.outputs is not None:
@@ -65,6 +74,14 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
 def _has_gaps(op: OpDef, args: tuple[Any, ...]) -> bool:
     """Whether the result is memory of a form of its own, which a program's results never have."""
     return op is _empty_strided and not infer(op, args).is_non_overlapping_and_dense()
+
+
+def _computed(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> Any:
+    """Recorded and run alone: whoever catches what a call raises for its values does so here."""
+    trace.materialise()
+    results = _pending(trace, op, args)
+    trace.materialise()
+    return results
 
 
 def _returns_tensors(op: OpDef) -> bool:

@@ -34,7 +34,7 @@ from thunk.backends.cpu.runner import (
     runner,
     threads,
 )
-from thunk.backends.cpu.status import CALL_BACK_RAISED
+from thunk.backends.cpu.status import CALL_BACK_RAISED, LIBRARY_FAILED
 from thunk.base.errors import recorded_at
 from thunk.compiler.access import Access, Buffer
 from thunk.compiler.loops import Loops, Planner
@@ -285,6 +285,8 @@ class Program:
             found = self.schedule.failures[status - 1]
             lines = [each for each in lines if each in found.lines] or found.lines
             error = found.kind(found.message)
+        elif error is None and isinstance(step, LibraryCall) and step.failure is not None:
+            error = step.failure(status & ~LIBRARY_FAILED)
         elif error is None:
             code = status & 0xFFFF
             error = StepFailed(f"expected a library call to succeed, got status {code}")

@@ -58,7 +58,7 @@ def _solve_vjp(
     vector = is_vector_side(A._spec, B_spec)
     if vector:
         grad, result0 = t.unsqueeze(grad, -1), t.unsqueeze(result0, -1)
-    to_b = t.linalg_solve(A.mH, grad, left=left)
+    to_b = t._linalg_solve_ex(A.mH, grad, left=left)[0]
     to_a = None
     if needed[0]:
         to_a = -(t.matmul(to_b, result0.mH) if left else t.matmul(result0.mH, to_b))

@@ -10,6 +10,7 @@ from thunk.backends.cpu.lowering import (
     convolution,
     counter,
     distance,
+    factors,
     functions,
     index,
     loss,
@@ -25,11 +26,12 @@ from thunk.backends.cpu.lowering import (
     scattering,
     smooth,
     special,
+    triangles,
     update,
 )
 
 TABLES = (
     activation, arithmetic, attention, batch, bits, comparison, convolution, counter, distance,
-    functions, index, loss, memory, order, pool, pool_ranges, product, reduction, resample,
-    rows, scan, scattering, smooth, special, update,
+    factors, functions, index, loss, memory, order, pool, pool_ranges, product, reduction,
+    resample, rows, scan, scattering, smooth, special, triangles, update,
 )  # fmt: skip

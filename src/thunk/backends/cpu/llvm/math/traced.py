@@ -73,8 +73,8 @@ class Traced(numpy.lib.mixins.NDArrayOperatorsMixin):
             held.append(Traced(Lanes(builder, phi)))
         found, unfinished = step(*held)
         following = [held[0] + 1, *[Traced(self.lifted(each)) for each in found]]
-        for each, value in zip(held, following, strict=True):
-            each.lanes.value.add_incoming(value.lanes.value, builder.block)
+        for entry, value in zip(held, following, strict=True):
+            entry.lanes.value.add_incoming(value.lanes.value, builder.block)
         go_on = builder.and_(_any(unfinished.lanes), _any((following[0] < most).lanes))
         builder.cbranch(go_on, inside, after)
         builder.position_at_end(after)
