@@ -40,6 +40,11 @@ class AccumulateGrad(Node):
             return []
         history: History = self.variable._history
         gradient = run_tensor_hooks(history.hooks, gradient)
+        if not is_leaf(self.variable):
+            raise RuntimeError(
+                "leaf variable has been moved into the graph interior: it was written to since; "
+                "clone() it before writing"
+            )
         if requires_grad(self.variable):
             accumulate(self.variable, gradient)
         for hook in list((history.post_accumulate_hooks or {}).values()):

@@ -50,7 +50,7 @@ def backward(loss: Any, keep_graph: bool) -> bool:
     node: TraceNode | None = loss._node
     if trace is None or node is None or node.trace is not trace or not node.requires_grad:
         return False
-    if not state.records or trace.segment.is_watched:
+    if not state.records or trace.segment.needs_engine:
         return False
     position = trace.at()
     key = ("backward", node, keep_graph)
@@ -83,7 +83,7 @@ def _replay(trace: Trace, done: BackwardPass) -> bool:
     except BaseException:
         trace.repair()
         raise
-    trace.segment.released.append(done.released)
+    trace.segment.release(done.released)
     _accumulate(trace, done, gradients)
     return True
 
@@ -111,7 +111,7 @@ def _accumulate(trace: Trace, done: BackwardPass, gradients: list[Any]) -> None:
         history = leaf._history
         if (
             history.grad is None and history.hooks is None and history.requires_grad
-            and history.post_accumulate_hooks is None
+            and history.post_accumulate_hooks is None and history.grad_fn is None
         ):  # fmt: skip
             history.grad = gradient
         else:
@@ -170,7 +170,12 @@ def _record(trace: Trace, loss: Any, keep_graph: bool) -> BackwardPass | None:
     watch.read = {}
     try:
         with no_grad_recording():
-            current.run([(edge, start_gradient(loss, None))], through_results=False)
+            try:
+                current.run([(edge, start_gradient(loss, None))], through_results=False)
+            except BaseException:
+                for leaf, gradient in current.arrived:  # before it failed
+                    AccumulateGrad(leaf).apply([gradient])
+                raise
             own = [(leaf, t.relayout(gradient, leaf._spec.fresh().strides))
                    for leaf, gradient in current.arrived]  # fmt: skip
         read = watch.read

@@ -153,21 +153,17 @@ class Journal:
         """Whether the journal saw every change of an argument."""
         counts: dict[int, int] = {}
         for target, _, _ in self.trace.writes[self.writes :]:
-            counts[id(target)] = counts.get(id(target), 0) + 1
+            counter = id(target._versions)  # tensors that share memory may share it
+            counts[counter] = counts.get(counter, 0) + 1
         for each, (storage, spec, version) in zip(self.places, self.before, strict=True):
             after = _geometry(each)
             if storage is not None and after[0] is not storage:
                 return False
             if spec is not None and after[1] != spec:
                 return False
-            shared = id(each) not in counts and storage is not None and self._is_shared(storage)
-            if not shared and after[2] - version != counts.get(id(each), 0):
+            if after[2] - version != counts.get(id(slot_of(each, "_versions")), 0):
                 return False
         return True
-
-    def _is_shared(self, storage: Any) -> bool:
-        """Whether several of the arguments look into one memory, and so share a counter."""
-        return sum(before[0] is storage for before in self.before) > 1
 
     def _plain(self, recipe: list[tuple[Any, Any]], numbers: Any) -> bool:
         return recipe == [(RAW, index) for index in range(len(numbers))]

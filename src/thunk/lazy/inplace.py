@@ -109,11 +109,11 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
         trace.overwritten[old.memory] = depth
         target._versions.value += 1
         _rebind_plain(trace, target, old, new, depth)
+        trace.mark(("write", old))
         return
     whole = target._spec == storage.home
     owner = base_of(target)
-    unseen = [_written(trace, target, old, depth)]
-    unseen.append(_written(trace, target, storage.node, depth))
+    told = trace.segment.memory.write(storage.node, target, depth)
     before = _contents(trace, owner, storage)
     keeps = before.requires_grad and not state.grad_enabled
     if keeps or (whole and owner is target) or not (before.requires_grad or new.requires_grad):
@@ -121,11 +121,11 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
     else:
         trace.mark(THROUGH_VIEW, (THROUGH_VIEW,))
         value = _scattered(trace, before, target, new)
-        trace.segment.lives_in[new.memory] = value
+        trace.segment.memory.move(new, value)
     alone = storage.users == 1
     if not alone:
         # What they are as of now, before the write is counted.
-        unseen += _aliases_are_stale(trace, storage, target, depth)
+        _aliases_are_stale(trace, storage)
     target._versions.value += 1
     if storage.trace is None:
         storage.trace = trace
@@ -134,8 +134,8 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
     target._node = value if whole and requires_grad(target) == value.requires_grad else None
     storage.users = 0 if target._node is None else 1  # all others forgot what they were
     constant = not value.requires_grad and target._history is None
-    trace.mark(("write", old, *unseen))
-    simple = not any(unseen) and alone and whole and target._node is value and (keeps or constant)
+    trace.mark(("write", old))
+    simple = told and alone and whole and target._node is value and (keeps or constant)
     trace.writes.append(Write(target, simple, depth))
     if state.grad_enabled:
         _hand_on_history(trace, target, owner, value)
@@ -153,7 +153,8 @@ def _contents(trace: Trace, owner: Any, storage: Storage) -> TraceNode:
         contents = trace.cut_off(contents)
     if not requires_grad(owner):
         return contents
-    shown, spec = trace.node_of(owner), owner._spec
+    spec = owner._spec
+    shown = trace.with_own_history(owner, trace.window(contents, spec), True)
     with no_grad_recording(True):
         joined: TraceNode = t.as_strided_scatter(
             trace.wrap(contents), trace.wrap(shown), spec.shape, spec.strides, spec.offset
@@ -203,30 +204,12 @@ def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> Trace
     return kept
 
 
-def _written(
-    trace: Trace, target: Any, node: TraceNode, depth: int, counter: Any = None
-) -> TraceNode | None:
-    """Note that the memory of `node` changes; the node, if its counter does not tell."""
-    segment = trace.segment
-    memory = node.memory
-    if (counter or segment.counters.get(memory, target._versions)) is target._versions:
-        trace.overwritten[memory] = depth
-        return None
-    segment.unseen[memory] = target._storage
-    return node
-
-
-def _aliases_are_stale(
-    trace: Trace, storage: Storage, target: Any, depth: int
-) -> list[TraceNode | None]:
-    unseen = []
+def _aliases_are_stale(trace: Trace, storage: Storage) -> None:
     for each in (*trace.results, *trace.registered):
         if each._node is not None and has_storage(each) and each._storage is storage:
-            unseen.append(_written(trace, target, each._node, depth, each._versions))
             each._spec, each._versions, each._history  # noqa: B018  (found while pending)
             each._node = None
             storage.users -= 1
-    return unseen
 
 
 def _hand_on_history(trace: Trace, target: Any, owner: Any, value: TraceNode) -> None:

@@ -10,7 +10,8 @@ import sys
 from collections import Counter
 from typing import Any, NamedTuple
 
-from thunk.lazy.node import LEAF, TraceNode, operands_of
+from thunk.lazy.memory import lies_as_it_says
+from thunk.lazy.node import TraceNode, operands_of
 from thunk.lazy.segment import reads_of
 from thunk.lazy.trace import Trace, has_storage
 
@@ -132,14 +133,9 @@ def _owner(
 ) -> Owner | None:  # fmt: skip
     if node in holders:
         return Owner(HOLDS, *holders[node])
-    if node.memory in showing and _lies_as_it_says(node.memory):
+    if node.memory in showing and lies_as_it_says(node.memory):
         return Owner(SHOWS, *showing[node.memory])
-    for memory in trace.segment.places_of(node):
+    for memory in trace.segment.memory.places_of(node):
         if memory in showing:
             return Owner(COUNTS, *showing[memory])
     return None
-
-
-def _lies_as_it_says(node: TraceNode) -> bool:
-    """Whether the node's geometry is that of its memory after the cut."""
-    return node.op is LEAF or node.spec.fresh() == node.spec

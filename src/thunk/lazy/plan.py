@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
+from thunk.autograd.edges import is_leaf
 from thunk.autograd.saved import SavedValue
 from thunk.base.errors import Mismatch, recorded_at
 from thunk.lazy.compiled import Computation, computation_of
@@ -259,7 +260,10 @@ def _kept(
         storage = owner._storage
         spec = owner._spec if told.kind is HOLDS else node.spec
     versions = VersionCounter() if owner is None else owner._versions
-    kept = new_tensor(storage, spec, segment.counters.get(node.memory, versions))
+    counter = segment.memory.counter_of(node) or versions
+    if told is not None and told.kind is HOLDS and counter is versions and is_leaf(owner):
+        return SavedValue(owner)  # it may yet ask for gradients, or not any more
+    kept = new_tensor(storage, spec, counter)
     edge = segment.edge(node)
     if edge is not None:
         kept._history = history_from(edge)

@@ -271,10 +271,8 @@ def result(trace: Trace, op: OpDef, node: TraceNode, source: Any, several: bool 
         mark_view(tensor, source)
         if several:
             history_of(tensor).creation = ONE_OF_SEVERAL
-        if requires_grad(tensor):
-            edge = edge_of(tensor)
-            if edge is not None:
-                tensor._node = trace.attach(node, edge)
+        if requires_grad(tensor):  # perhaps by its base alone: gradients arrive and end there
+            tensor._node = trace.attach(node, edge_of(tensor))
     else:
         tensor._origin = OneOf(source) if several else source
     if tensor._storage.foreign:

@@ -6,7 +6,6 @@ segment holds exactly the values that its formulas name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from thunk.autograd.edges import leaf_edge
@@ -16,8 +15,9 @@ from thunk.autograd.record import OpNode
 from thunk.autograd.saved import FREED, overwritten_message
 from thunk.ir.opdef import OpDef
 from thunk.lazy.constant import thaw_constant
-from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
-from thunk.lazy.numbers import traced
+from thunk.lazy.memory import Memory
+from thunk.lazy.node import ATTACH, OUTPUT, Slot, TraceNode, operands_of
+from thunk.lazy.numbers import traced, watch
 from thunk.ops.copy import copying as _declares_with_history  # noqa: F401
 from thunk.ops.registry import find_op
 from thunk.runtime.tensors import new_tensor
@@ -38,15 +38,8 @@ class Segment:
         self.sequence = next_sequence()
         self.backward_nodes: dict[TraceNode, TraceBackward] = {}
         self.residuals: dict[TraceNode, Any] = {}
-        # Values by the node of their memory. Those that were written to, and how deep in the walk
-        # all of their readers stand.
-        self.overwritten: dict[TraceNode, int] = {}
-        # Those that `.data` shows too, and the counter that tells of writes to them.
-        self.counters: dict[TraceNode, Any] = {}
-        # Those that were written to behind that counter, and where they are seen.
-        self.unseen: dict[TraceNode, Any] = {}
-        # Results that were written through a view, and what lies in the base since then.
-        self.lives_in: dict[TraceNode, TraceNode] = {}
+        self.memory = Memory()
+        self.freed = False  # whether something was, by a pass that nobody remembers
         self.externals: list[Any] = []
         self.scalars: list[Any] = []
         self.released: list[frozenset[TraceNode]] = []  # by backward passes that were replayed
@@ -59,13 +52,22 @@ class Segment:
             kind = WriteBackward if producer.is_copy_of_slices else TraceBackward
             found = self.backward_nodes[producer] = kind(self, producer)
             if any(producer in released for released in self.released):
-                found.release()
+                found.free()
         return found
 
     @property
-    def is_watched(self) -> bool:
-        """Whether somebody asked to see gradients on their way."""
+    def needs_engine(self) -> bool:
+        """Whether a pass does what the place in the walk does not tell."""
+        if self.freed or self.memory.has_untold_writes:
+            return True
         return any(each.is_watched for each in self.backward_nodes.values())
+
+    def release(self, nodes: frozenset[TraceNode]) -> None:
+        """A pass that was remembered freed what these nodes saved."""
+        self.released.append(nodes)
+        for node, back in self.backward_nodes.items():
+            if node in nodes:
+                back.free()
 
     def edge(self, node: TraceNode) -> Edge | None:
         """Where the gradient of `node`'s value flows."""
@@ -73,6 +75,8 @@ class Segment:
             return None
         if node.external >= 0:
             return self._leaving(node.external)
+        if node.op is ATTACH:
+            return None
         index = node.args[1] if node.op is OUTPUT else 0
         return Edge(self.backward(node), index)
 
@@ -85,7 +89,7 @@ class Segment:
         return True
 
     def _leads_to(self, edge: Edge | None, node: TraceNode) -> bool:
-        if edge is None or node.external >= 0:
+        if edge is None or node.external >= 0 or node.op is ATTACH:
             return edge == self.edge(node)
         back = edge.node
         index = node.args[1] if node.op is OUTPUT else 0
@@ -110,31 +114,22 @@ class Segment:
 
     def value(self, reader: TraceBackward, node: TraceNode) -> Any:
         """The tensor that a formula of `reader` reads for `node`."""
-        for memory in self.places_of(node):
-            written = self.overwritten.get(memory)
-            if written is not None and written >= reader.recorded.depth:
-                where = f", which {reader.name()} reads, was written to after it"
-                raise RuntimeError(overwritten_message(where, node.spec))
-        if node.memory in self.unseen:
-            return self._seen_now(node)
+        depth = reader.recorded.depth
+        if self.memory.is_overwritten(node, depth):
+            where = f", which {reader.name()} reads, was written to after it"
+            raise RuntimeError(overwritten_message(where, node.spec))
+        storage = self.memory.seen_now(node, depth)
+        if storage is not None:
+            return self._as_now(node, storage)
         if self.trace is not None:
-            return self.trace.wrap(node)
+            return self.trace.wrap(self.memory.present(node))
         kept = self.residuals.get(node)
         if kept is None:
             raise RuntimeError(FREED)
         return kept.unpack(reader)
 
-    def places_of(self, node: TraceNode) -> Iterator[TraceNode]:
-        """The nodes whose memory holds a value: its own, and what it was written into."""
-        place: TraceNode | None = node.memory
-        while place is not None:
-            yield place
-            into = self.lives_in.get(place)
-            place = None if into is None else into.memory
-
-    def _seen_now(self, node: TraceNode) -> Any:
-        """What the memory of a value holds after a write that nobody counted."""
-        seen = new_tensor(self.unseen[node.memory], node.spec)
+    def _as_now(self, node: TraceNode, storage: Any) -> Any:
+        seen = new_tensor(storage, node.spec)
         edge = self.edge(node)
         if edge is not None:
             seen._history = history_from(edge)
@@ -203,8 +198,14 @@ class TraceBackward(OpNode):
     def release(self) -> None:
         # As in PyTorch, a write through a view is differentiated once, whatever it saved.
         if keeps_values(self.recorded) or self.recorded.is_copy_of_slices:
-            self.saved_args = None
-            self.saved_results = None
+            self.free()
+            if watch.read is None:
+                self.segment.freed = True
+
+    def free(self) -> None:
+        """From here on the formulas have nothing to read."""
+        self.saved_args = None
+        self.saved_results = None
 
 
 class WriteBackward(TraceBackward):

@@ -75,7 +75,7 @@ class Trace:
         self.writes: list[Write] = []
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
         self.segment = Segment(self)
-        self.overwritten = self.segment.overwritten
+        self.overwritten = self.segment.memory.overwritten
 
     # Where the walk stands
 
@@ -213,6 +213,8 @@ class Trace:
             changed = self.attach(node, edge_of(tensor))
         else:
             changed = self.cut_off(node)
+        self.segment.memory.renew(node, changed)
+        self.mark(("flag", node))
         tensor._node = changed
         if has_storage(tensor):
             for each in (*self.results, *self.registered):
@@ -221,9 +223,14 @@ class Trace:
             if tensor._spec == tensor._storage.home:
                 tensor._storage.node = changed
 
+    def overwrite(self, node: TraceNode) -> None:
+        """What was recorded so far may not read the value of `node` any more."""
+        self.overwritten[node.memory] = self.at().depth
+        self.mark(("write", node))
+
     def hide(self, tensor: Any) -> None:
         """Somebody may write to the memory of `tensor` without its counter being told."""
-        self.segment.counters[tensor._node.memory] = tensor._versions
+        self.segment.memory.counters.setdefault(tensor._node.memory, tensor._versions)
         tensor._storage.users += 1  # a remembered write must not take itself for the only user
 
     def _register(self, tensor: Any, with_history: bool) -> TraceNode:
@@ -249,10 +256,30 @@ class Trace:
         node = self.with_own_history(tensor, node, spec != storage.home)
         if storage.foreign:
             return node  # whoever shares the memory may write to it before the next use
+        if storage.users:
+            node = self._with_own_counter(tensor, storage, node)
         tensor._node = node
         self.registered.append(tensor)
         storage.users += 1
         return node
+
+    def _with_own_counter(self, tensor: Any, storage: Storage, node: TraceNode) -> TraceNode:
+        """A name of its own for a value that others know, if they count its writes elsewhere."""
+        counters = self.segment.memory.counters
+        if node.memory not in counters:
+            for each in (*self.registered, *self.results):
+                if each._node is not None and has_storage(each) and each._storage is storage:
+                    if each._versions is tensor._versions:
+                        return node
+                    self.hide(each)
+                    break
+        if self.segment.memory.counter_of(node) in (None, tensor._versions):
+            return node
+        own = self.cut_off(node)
+        if node.requires_grad:
+            own = self.attach(own, edge_of(tensor))
+        counters[own] = tensor._versions
+        return own
 
     def _leaf(self, tensor: Any, storage: Storage, spec: TensorSpec) -> TraceNode:
         if storage.home is None:
@@ -324,18 +351,22 @@ class Trace:
         return found
 
     def attach(self, node: TraceNode, external: Any) -> TraceNode:
-        """The value of `node` with a gradient that leaves the trace for `external`."""
+        """The value of `node` with a gradient that leaves the trace for `external`, or ends here.
+
+        Views made without gradients want one if their base does, and pass none on.
+        """
         parent = self.at()
 
         def make() -> TraceNode:
             made = TraceNode(self, parent, ATTACH, (node,))
             made.spec, made.memory = node.spec, node.memory
             made.requires_grad = True
-            made.external = len(self.externals)
+            made.external = -1 if external is None else len(self.externals)
             return made
 
-        made = self.step((ATTACH, node), make)
-        self.externals.append(external)
+        made = self.step((ATTACH, node, external is None), make)
+        if external is not None:
+            self.externals.append(external)
         return self._counted(made)
 
     def same_leaf(self, value: TraceNode, before: TraceNode) -> TraceNode:

@@ -65,7 +65,15 @@ def forget_value(tensor: Any) -> None:
     """Before a tensor is made to look elsewhere: what it was recorded as is not its value then."""
     if tensor._node is not None:
         tensor._spec, tensor._storage, tensor._versions, tensor._history  # noqa: B018
+        tensor._node.trace.known.append(tensor._storage)  # which the walk no longer finds by it
         tensor._node = None
+
+
+def count_write(tensor: Any) -> None:
+    """A tensor was written to, or looks elsewhere: what was saved of it before is no more."""
+    if tensor._node is not None:
+        tensor._node.trace.overwrite(tensor._node)
+    tensor._versions.value += 1
 
 
 def empty_tensor(spec: TensorSpec) -> Any:

@@ -83,6 +83,98 @@ PROGRAMS = {
         t1.data.zero_()
         t4 = t0 + t2
         """,
+    "a look at other memory counts as a write": """
+        t0 = torch.tensor([1.0, 2.0], dtype=torch.float64)
+        t1 = t0 >= (t0 + 0.5)
+        t2 = t1.detach()
+        t2.set_(t1)
+        t3 = torch.tensor([0.5, 2.0], requires_grad=True)
+        t4 = torch.tensor(2)
+        t5 = torch.maximum(t4, t3 * 2)
+        t4.set_(t4)
+        t5.sum().backward()
+        """,
+    "memory that a tensor left": """
+        t0 = torch.tensor([0.25], dtype=torch.float64)
+        t1 = t0 - -0.5
+        t2 = t1.transpose(0, -1)
+        t1.data = t1.clone()
+        torch.tanh(t2, out=t0)
+        """,
+    "a view made without gradients wants one": """
+        t0 = torch.tensor([-1.125, 0.5], requires_grad=True)
+        with torch.no_grad():
+            t1 = t0.view(-1)
+        t2 = torch.nn.functional.layer_norm(t1, t1.shape[-1:])
+        t3 = (t1 * t0).sum()
+        t3.backward()
+        t4 = torch.tensor([[0.5, 2.0]], requires_grad=True)
+        t5 = torch.matmul(t4, t4.mT) + 0
+        t5.sum().backward()
+        """,
+    "numbers in the place of tensors are freed": """
+        t0 = torch.tensor([[-0.625]], requires_grad=True)
+        t1 = t0 * -0.75
+        t1.mean().backward()
+        t1.mean().backward()
+        """,
+    "a pass that was remembered frees what others hold": """
+        t0 = torch.tensor([-1.25, -1.25], requires_grad=True)
+        t1 = t0 * 0.75
+        t1.fill_(-0.5)
+        t2 = torch.autograd.grad(t1.sum(), [t1], retain_graph=True)[0] * 1
+        (t1.mean() + (t1 * t1).sum()).backward()
+        t1.sum().backward(retain_graph=True)
+        """,
+    "what a view showed when it was saved": """
+        t0 = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        t1 = torch.tensor([0.5, 2.0], requires_grad=True)
+        t2 = torch.add(t0, 2)
+        t3 = torch.matmul(t2, t2.mT) + 0
+        t2.mul_(-0.5)
+        ((t1 * 3).sum() - t3[..., 0].sum()).backward()
+        """,
+    "a result written in a view is saved there": """
+        t0 = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        t1 = t0 * 1
+        t1[1:].tanh_()
+        t1[0] = 5
+        t1.sum().backward()
+        """,
+    "a flag that changes after a value was saved": """
+        t0 = torch.tensor([0.5, 2.0], requires_grad=True)
+        t1 = torch.tensor(-1.375)
+        t2 = t0 * t1
+        t1.requires_grad_(True)
+        t3 = torch.autograd.grad(t2.mean(), [t0], create_graph=True)[0]
+        (t3 * t3).sum().backward()
+        t4 = torch.tensor([0.5, 2.0], requires_grad=True)
+        t5 = t4 * t0
+        t4.requires_grad_(False)
+        t4.mul_(1.5)
+        t5.sum().backward()
+        """,
+    "a leaf that was written to with gradients": """
+        t0 = torch.tensor([1.5, -1.0], requires_grad=True)
+        t1 = t0 + 0.25
+        t0.requires_grad_(False)
+        t0[:] = t1
+        t0.sum().backward()
+        """,
+    "writes behind a counter": """
+        t0 = torch.tensor([-0.75, 0.75], requires_grad=True)
+        t1 = torch.tensor([0.5, 0.25], requires_grad=True)
+        t2 = torch.maximum(t0, t0)
+        t0.data.mul_(2)
+        t2.mean().backward()
+        t3 = t0.detach() * 1
+        t4 = t3.data
+        t5 = t4 * t1
+        t6 = t3 * t1
+        t4.mul_(2)
+        t6.sum().backward()
+        t5.sum().backward()
+        """,
 }
 
 

@@ -8,7 +8,7 @@ from thunk.base.errors import Mismatch, expected
 from thunk.ops.copy.formats import format_strides, suggested_format
 from thunk.ops.declare import composite
 from thunk.runtime.storage import Storage, allocate
-from thunk.runtime.tensors import forget_value
+from thunk.runtime.tensors import count_write, forget_value
 from thunk.types.layout import preserve_format
 from thunk.types.spec import TensorSpec, contiguous_strides
 
@@ -42,9 +42,9 @@ def resize_(self: Any, size: tuple[int, ...], memory_format: Any = None) -> Any:
     for each in size:
         if each < 0:
             raise Mismatch(f"Trying to create tensor with negative dimension {each}: {list(size)}")
+    count_write(self)
     if size != self._spec.shape or memory_format is not None:
         give_shape(self, size, format_strides(size, memory_format))
-    self._versions.value += 1
     return self
 
 
@@ -60,9 +60,9 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
     if memory_format is preserve_format:
         memory_format = suggested_format(template)
     shape = template.shape
+    count_write(self)
     if shape != self._spec.shape or memory_format is not None:
         give_shape(self, shape, format_strides(shape, memory_format))
-    self._versions.value += 1
     return self
 
 
@@ -71,10 +71,10 @@ def _look_at(self: Any, storage: Storage, spec: TensorSpec) -> Any:
     _expect_constant(self, "set")
     if spec.extent() * spec.dtype.itemsize > storage.nbytes and storage.memory is not None:
         storage.resize(spec.extent() * spec.dtype.itemsize)
+    count_write(self)
     forget_value(self)
     self._storage = storage
     self._spec = spec
-    self._versions.value += 1
     return self
 
 
