@@ -71,6 +71,44 @@ def a_hook_on_several_tensors_waits_for_those_of_the_pass(lib: Any) -> Iterator[
 
 
 @scenario
+def layers_around_a_checkpoint(lib: Any) -> Iterator[Any]:
+    """What was called before a block of hooks is none of their business, whenever it runs."""
+    nn, checkpoint = lib.nn, lib.utils.checkpoint.checkpoint
+    lib.manual_seed(0)
+    first, last = nn.Linear(3, 3).double(), nn.Linear(3, 1).double()
+    inner = nn.Sequential(nn.Linear(3, 3), nn.Tanh()).double()
+    optimizer = lib.optim.SGD([*first.parameters(), *inner.parameters()], lr=0.1)
+    x = leaf(lib, 1, 2, 3).reshape(1, 3)
+    for step in range(6):
+        hidden = checkpoint(inner, first(x).sin().exp(), use_reentrant=step % 2 == 0)
+        loss = last(hidden).square().mean()
+        optimizer.zero_grad()
+        loss.backward(retain_graph=step % 3 == 0)
+        optimizer.step()
+        yield loss
+        yield [each.grad for each in inner.parameters()]
+
+
+@scenario
+def hooks_see_what_is_saved_inside_their_block(lib: Any) -> Iterator[Any]:
+    for _ in range(2):
+        packed: list[Any] = []
+
+        def pack(value: Any, packed: list[Any] = packed) -> Any:
+            packed.append(tuple(value.shape))
+            return value * 2
+
+        x = leaf(lib, 1, 2)
+        before = x.exp().sin()
+        with lib.autograd.graph.saved_tensors_hooks(pack, lambda value: value):
+            inside = before.exp()
+            yield inside
+        after = inside.exp()
+        after.sum().backward()
+        yield packed, x.grad
+
+
+@scenario
 def operators_without_a_formula(lib: Any) -> Iterator[Any]:
     x = leaf(lib, 1, 2)
     yield caught(lambda: lib.special.zeta(x + 1, x + 1).sum().backward())

@@ -12,6 +12,7 @@ from thunk.autograd.anomaly import user_stack
 from thunk.autograd.edges import edge_of
 from thunk.autograd.fit import fit
 from thunk.autograd.meta import Edge, requires_grad
+from thunk.autograd.names import backward_name
 from thunk.autograd.node import Grads, Node, set_history
 from thunk.autograd.saved import FREED, SavedValue
 from thunk.base.errors import NotDifferentiableError
@@ -51,8 +52,8 @@ class OpNode(Node):
         self.saved_results: list[SavedValue | None] | None = None
 
     def name(self) -> str:
-        base = "".join(part.capitalize() for part in self.op.name.strip("_").split("_"))
-        return f"{base}Backward{_overload_number(self.op)}"
+        first = self.input_specs[0] if self.input_specs else None
+        return backward_name(self.op, self.slots, 0 if first is None else len(first.shape))
 
     def save(self, args: tuple[Any, ...], results: list[Any]) -> None:
         """Keep exactly what the formulas that will run read."""
@@ -244,7 +245,3 @@ def _unsave(value: Any, node: Node) -> Any:
 
 def _reads_result(wanted: set[str], index: int) -> bool:
     return "results" in wanted or f"result{index}" in wanted or (index == 0 and "result" in wanted)
-
-
-def _overload_number(op: OpDef) -> int:
-    return 0

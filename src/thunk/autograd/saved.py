@@ -37,14 +37,17 @@ class SavedValue:
         "versions",
     )  # fmt: skip
 
-    def __init__(self, tensor: Any, output_index: int | None = None) -> None:
+    def __init__(
+        self, tensor: Any, output_index: int | None = None, seen_by_hooks: bool = True
+    ) -> None:
         if isinstance(tensor._versions, InferenceCounter) and output_index is None:
             raise RuntimeError(INFERENCE)
         self.versions = tensor._versions
         self.version = tensor._versions.value
         self.output_index = output_index
         self.is_output = output_index is not None
-        self._hooks: Any = state.saved_tensor_hooks[-1] if state.saved_tensor_hooks else None
+        hooks = state.saved_tensor_hooks if seen_by_hooks else ()
+        self._hooks: Any = hooks[-1] if hooks else None
         self._packed: Any = None
         self._spec: TensorSpec = tensor._spec
         if self.is_output:

@@ -64,7 +64,7 @@ def backward(loss: Any, keep_graph: bool) -> bool:
     gradients = _gradients(made)
     trace.results += gradients
     trace.counted_here()
-    _accumulate(trace, made, gradients)
+    _accumulate(_leaves(trace, made) or [], gradients)
     return True
 
 
@@ -73,6 +73,9 @@ def _same(value: Any, before: Any) -> bool:
 
 
 def _replay(trace: Trace, done: BackwardPass) -> bool:
+    leaves = _leaves(trace, done)
+    if leaves is None:
+        return False
     scalars = trace.scalars
     numbers = [scalars[value] if moved else value for moved, value in done.numbers]
     gradients = _gradients(done)
@@ -84,8 +87,20 @@ def _replay(trace: Trace, done: BackwardPass) -> bool:
         trace.repair()
         raise
     trace.segment.release(done.released)
-    _accumulate(trace, done, gradients)
+    _accumulate(leaves, gradients)
     return True
+
+
+def _leaves(trace: Trace, done: BackwardPass) -> list[Any] | None:
+    """What the gradients are for; None where one flows on, into history from before the walk."""
+    externals = trace.externals
+    leaves = [externals[index] for index, _ in done.gradients]
+    for place, each in enumerate(leaves):
+        if type(each) is Edge:
+            if type(each.node) is not AccumulateGrad:
+                return None
+            leaves[place] = each.node.variable
+    return leaves
 
 
 def _gradients(done: BackwardPass) -> list[Any]:
@@ -99,15 +114,10 @@ def _gradients(done: BackwardPass) -> list[Any]:
     return made
 
 
-def _accumulate(trace: Trace, done: BackwardPass, gradients: list[Any]) -> None:
+def _accumulate(leaves: list[Any], gradients: list[Any]) -> None:
     """Bind gradients to leaves that have none; all others go the general way."""
-    externals = trace.externals
-    leaves = [externals[index] for index, _ in done.gradients]
     others = []
-    for leaf, gradient in zip(leaves, gradients):
-        if type(leaf) is Edge:
-            accumulator: Any = leaf.node
-            leaf = accumulator.variable
+    for leaf, gradient in zip(leaves, gradients, strict=True):
         history = leaf._history
         if (
             history.grad is None and history.hooks is None and history.requires_grad
@@ -133,11 +143,8 @@ class _Arrivals:
         self.leaves = leaves
 
     def visits(self, node: Any) -> bool:
-        nodes: list[Any] = [each.node for each in self.leaves if type(each) is Edge]
-        leaves = [each for each in self.leaves if type(each) is not Edge]
-        leaves += [each.variable for each in nodes]
         variable = getattr(node, "variable", None)
-        return any(each is variable for each in leaves)
+        return any(each is variable for each in self.leaves)
 
 
 type_of_gradients: list[Any] = [TensorBase]

@@ -262,9 +262,11 @@ def _kept(
     versions = VersionCounter() if owner is None else owner._versions
     counter = segment.memory.counter_of(node) or versions
     if told is not None and told.kind is HOLDS and counter is versions and is_leaf(owner):
-        return SavedValue(owner)  # it may yet ask for gradients, or not any more
+        # It may yet ask for gradients, or not any more.
+        return SavedValue(owner, seen_by_hooks=False)
     kept = new_tensor(storage, spec, counter)
     edge = segment.edge(node)
     if edge is not None:
         kept._history = history_from(edge)
-    return SavedValue(kept)
+    # What is cut now was called before whatever block of hooks the cut happens in.
+    return SavedValue(kept, seen_by_hooks=False)

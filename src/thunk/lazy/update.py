@@ -21,15 +21,16 @@ from thunk.lazy.trace import Trace, has_storage
 class Update:
     """What an update did: the new node of each target, the order of numbers, and where it ended."""
 
-    __slots__ = ("end", "order", "stale", "writes")
+    __slots__ = ("aliases", "end", "order", "stale", "writes")
 
     def __init__(
         self, end: TraceNode, writes: list[tuple[int, TraceNode, int]], order: tuple[int, ...],
-        stale: list[tuple[bool, int]],
+        aliases: list[tuple[bool, int]], stale: list[tuple[bool, int]],
     ) -> None:  # fmt: skip
         self.end = end
         self.writes = writes  # which target, its node, and how many tensors shared its memory
         self.order = order
+        self.aliases = aliases  # where the walk held other views of the targets
         self.stale = stale
 
 
@@ -74,6 +75,9 @@ def _replay(trace: Trace, done: Update, targets: Sequence[Any], numbers: Sequenc
             count("ReplayRefused")
             return False
         written.append((target, storage, node))
+    if done.aliases and _aliases(trace, targets) != done.aliases:
+        count("ReplayRefused")
+        return False
     for is_result, index in done.stale:
         each = (trace.results if is_result else trace.registered)[index]
         each._spec, each._versions, each._history  # noqa: B018  (found while pending)
@@ -125,7 +129,7 @@ def _record(
     ]  # fmt: skip
     written = [(index, targets[index]._node, users[index]) for index in sequence
                if index is not None]  # fmt: skip
-    return Update(end, written, order, stale)
+    return Update(end, written, order, aliases, stale)
 
 
 def _numbered(value: float, index: int) -> TracedFloat:
