@@ -87,6 +87,7 @@ class Journal:
         self.start = start
         self.places = places_of(args, kwargs)
         self.generation = trace.generation
+        self.mode = trace.mode  # a call may change modes inside, and has to restore them
         self.results = len(trace.results)
         self.leaves = len(trace.leaves)
         self.scalars = len(trace.scalars)
@@ -101,12 +102,14 @@ class Journal:
         trace = self.trace
         if (
             trace.generation != self.generation
-            or trace.node is trace.detour
             or len(trace.leaves) != self.leaves
             or len(trace.externals) != self.externals
             or not self._only_known_writes()
             or self._guards_integers()
         ):
+            return
+        trace.at()
+        if trace.mode != self.mode:
             return
         recipe = self._numbers(entry, numbers)
         writes = self._writes()

@@ -75,6 +75,40 @@ def test_one_compile_and_then_none(name: str) -> None:
     assert loss.item() > 0
 
 
+def test_statistics_that_a_call_writes_are_remembered_with_it() -> None:
+    """Batch normalisation writes without gradients; whether they are taken is as before it."""
+    thunk.manual_seed(0)
+    lazily, eagerly = (
+        thunk.nn.Sequential(thunk.nn.Linear(3, 4), thunk.nn.BatchNorm1d(4), thunk.nn.Linear(4, 1))
+        for _ in range(2)
+    )
+    eagerly.load_state_dict(lazily.state_dict())
+    x = thunk.randn(6, 3)
+
+    def run(net: Any, training: bool) -> Any:
+        net.train(training)
+        loss = net(x).square().mean()
+        net.zero_grad()
+        loss.backward()
+        with thunk.no_grad():
+            for each in net.parameters():
+                each.sub_(each.grad * 0.1)
+        return loss.detach()
+
+    for index in range(24):
+        training = index % 4 != 3
+        if index == 12:
+            metrics.reset()
+        found = run(lazily, training)
+        with execution(False):
+            wanted = run(eagerly, training)
+            assert thunk.allclose(found, wanted, rtol=1e-4, atol=1e-6)
+    assert {each: metrics.counter_value(each) for each in MISSES} == dict.fromkeys(MISSES, 0)
+    with execution(False):
+        for name, value in eagerly.state_dict().items():
+            assert thunk.allclose(lazily.state_dict()[name], value, rtol=1e-4, atol=1e-6), name
+
+
 def test_a_partial_batch_adds_one_compile() -> None:
     step = training(thunk.optim.Adam)
     for _ in range(4):

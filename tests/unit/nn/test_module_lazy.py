@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import thunk
+from thunk import lazy as engine
 from thunk import nn
 from thunk.lazy.eager import execution
 from thunk.nn.modules.lazy import LazyModuleMixin
@@ -122,6 +123,19 @@ def test_a_dry_run_computes_nothing() -> None:
         assert not any(is_lazy(each) for each in model.parameters())
         result = seen[-1].tolist()
     assert thunk.allclose(thunk.tensor(result), model(x))
+
+
+def test_a_module_that_changed_its_class_is_not_compiled_again() -> None:
+    x = picture((4, 3, 8, 8))
+    with execution(lazy=True):
+        engine.mark_step(wait=True)
+        model = nn.Sequential(
+            nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.ReLU(), nn.Flatten(), nn.LazyLinear(5)
+        )
+        model(x).sum().item()
+        with engine.forbid_compile():
+            for _ in range(3):
+                model(x).sum().item()
 
 
 @pytest.mark.parametrize("name", [

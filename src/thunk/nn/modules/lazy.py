@@ -29,7 +29,9 @@ class LazyModuleMixin(ModuleBase):
     cls_to_become: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        # Nothing of parameters that are replaced at once shall be part of the first program.
+        with eager():
+            super().__init__(*args, **kwargs)
         module: Any = self
         self._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = module.register_forward_pre_hook(
