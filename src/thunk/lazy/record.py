@@ -39,6 +39,7 @@ _OWN = __file__.rsplit("lazy", 1)[0]
 _relayout = find_op("aten::relayout")
 _with_history = find_op("aten::with_history")
 _empty_strided = find_op("aten::empty_strided")
+_as_strided_scatter = find_op("aten::as_strided_scatter")
 
 
 def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
@@ -73,7 +74,10 @@ def _pending(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> Any:
 
 def _has_gaps(op: OpDef, args: tuple[Any, ...]) -> bool:
     """Whether the result is memory of a form of its own, which a program's results never have."""
-    return op is _empty_strided and not infer(op, args).is_non_overlapping_and_dense()
+    if op is not _empty_strided and op is not _as_strided_scatter:
+        return False
+    spec = infer(op, args)
+    return bool(spec.offset) or not spec.is_non_overlapping_and_dense()
 
 
 def _computed(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> Any:

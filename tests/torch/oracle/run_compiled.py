@@ -6,13 +6,16 @@ In: options (see README.md). Out: lines and the table; exit status 1 if a sample
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
 
 import torch
 
+from thunk.backends.cpu.machine import lanes
 from thunk.backends.cpu.runner import threads
+from thunk.base.config import config
 
 from . import compiled_report
 from .catalog import Entry, select
@@ -32,6 +35,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--sample", help="only the sample with this label")
     parser.add_argument("--max-samples", type=int, help="of a check; without it, all")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--vectors", choices=("auto", "256"), default="auto",
+                        help="256: as on a machine without AVX-512")
     parser.add_argument("--part", default="0/1", help="every n-th entry from the k-th, as k/n")
     parser.add_argument("--quiet", action="store_true", help="only lines of what is wrong")
     parser.add_argument("--results", type=Path, help="folder to leave the tallies in")
@@ -66,10 +71,19 @@ def report(tally: Tally, quiet: bool) -> None:
     sys.stdout.flush()
 
 
-def main(arguments: list[str]) -> int:
-    options = parse(arguments)
+def choose_machine(options: argparse.Namespace) -> str:
+    """Set the width of vectors before any code is made; a line that says what there is."""
+    if options.vectors != "auto":
+        config.vectors = options.vectors
+        os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
     torch.set_num_threads(1)
     threads().set(options.threads)
+    return f"vectors of {4 * lanes()} bytes, {threads().count} threads"
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(arguments)
+    print(choose_machine(options))
     subject = Subject("thunk")
     if options.results is not None:
         options.results.mkdir(parents=True, exist_ok=True)

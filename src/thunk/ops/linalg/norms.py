@@ -75,10 +75,10 @@ def linalg_matrix_norm(
     size = abs(ord)
     if size not in (1, 2, math.inf):
         raise Mismatch(f"Order {ord} not supported; {_KNOWN_ORDERS}")
-    pick = t.amax if ord > 0 else t.amin
+    pick = _largest if ord > 0 else t.amin
     if size == 2:
         values = t.linalg_svdvals(_last_two(_as(self, dtype), first, second))
-        found = pick(values, -1)
+        found = pick(values, -1, False)
         return _restored(found, self._spec.ndim, first, second) if keepdim else found
     if size == math.inf:
         first, second = second, first
@@ -101,6 +101,12 @@ def linalg_matrix_norm_named(
     values = t.linalg_svdvals(_last_two(_as(self, dtype), first, second))
     found = t.sum(values, -1)
     return _restored(found, self._spec.ndim, first, second) if keepdim else found
+
+
+def _largest(values: Any, dim: int, keepdim: bool) -> Any:
+    """The largest number of a dimension; of none, 0."""
+    pick = t.amax if values._spec.shape[dim] else t.sum
+    return pick(values, dim, keepdim)
 
 
 def _as(self: Any, dtype: Any) -> Any:

@@ -12,8 +12,10 @@ from thunk.backends.cpu.lowering import (
     distance,
     factors,
     functions,
+    grid,
     index,
     loss,
+    margins,
     memory,
     order,
     pool,
@@ -32,6 +34,6 @@ from thunk.backends.cpu.lowering import (
 
 TABLES = (
     activation, arithmetic, attention, batch, bits, comparison, convolution, counter, distance,
-    factors, functions, index, loss, memory, order, pool, pool_ranges, product, reduction,
-    resample, rows, scan, scattering, smooth, special, triangles, update,
+    factors, functions, grid, index, loss, margins, memory, order, pool, pool_ranges, product,
+    reduction, resample, rows, scan, scattering, smooth, special, triangles, update,
 )  # fmt: skip
