@@ -127,9 +127,20 @@ def remembered(entry: Entry, trace: Any, args: tuple[Any, ...], kwargs: dict[str
     """A call of any form."""
     key: list[Any] = [entry]
     numbers: list[Any] = []
-    runtime = entry.places()
+    runtime = entry.numbers
+    if runtime is None:
+        runtime = entry.places()
     for place, value in enumerate(args):
-        if not _describe(entry, trace, value, key, numbers if place in runtime else None):
+        if type(value) in fast_kinds:
+            node = value._node
+            if node is None:
+                node = trace.register(value)
+                if node is None:
+                    return entry.slow(args, kwargs)
+            key.append(node)
+        elif value is None:
+            key.append(None)
+        elif not _describe(entry, trace, value, key, numbers if place in runtime else None):
             return entry.slow(args, kwargs)
     for name, value in kwargs.items():
         key.append(name)

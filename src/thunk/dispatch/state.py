@@ -67,7 +67,7 @@ class State(threading.local):
     @property
     def records(self) -> bool:
         """Whether calls are recorded now: some modes look at every value or every call."""
-        return self.lazy and not (
+        return self.recorder is not None and not (
             self.saved_tensor_hooks or self.anomaly or self.function_modes or self.dispatch_modes
         )
 

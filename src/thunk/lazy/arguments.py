@@ -5,6 +5,8 @@ Invariant: a place found in one call finds the same argument in every call of th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from thunk.types.tensor_base import TensorBase
@@ -37,3 +39,17 @@ def argument_at(place: Place, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     for index in place[1:]:
         value = value[index]
     return value
+
+
+def items_at(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """A function from a list to its items at `places`."""
+    if not places:
+        return _nothing
+    if len(places) == 1:
+        place = places[0]
+        return lambda values: (values[place],)
+    return itemgetter(*places)
+
+
+def _nothing(values: Any) -> tuple[Any, ...]:
+    return ()

@@ -55,7 +55,8 @@ def backward(loss: Any, keep_graph: bool) -> bool:
     position = trace.at()
     key = ("backward", node, keep_graph)
     for found in position.plans.get(key, ()):
-        if all(_same(trace.scalars[index], value) for index, value in found.read):
+        read = found.read
+        if not read or all(_same(trace.scalars[index], value) for index, value in read):
             return _replay(trace, found)
     made = _record(trace, loss, keep_graph)
     if made is None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
 from thunk.autograd.edges import is_leaf
 from thunk.autograd.saved import SavedValue
 from thunk.base.errors import Mismatch, recorded_at
+from thunk.lazy.arguments import items_at
 from thunk.lazy.compiled import Computation, computation_of
 from thunk.lazy.layout import COUNTS, HOLDS, Layout, Residual
 from thunk.lazy.node import LeafFact, TraceNode, leaf_fact
@@ -70,8 +70,8 @@ class Plan:
         self.outputs = tuple(outputs)
         self.empty = not outputs
         self.leaves = tuple(built.inputs)
-        self.inputs = _getter(built.inputs)
-        self.numbers = _getter(built.numbers)
+        self.inputs = items_at(built.inputs)
+        self.numbers = items_at(built.numbers)
         self.guards = tuple(built.guards)
         first = len(layout.plain)
         self.stored = tuple(
@@ -199,20 +199,6 @@ def _receive(storage: Storage, data: Bytes, spec: TensorSpec, run: Run | None) -
             storage.home, True
         )
     storage.receive(data, run)
-
-
-def _getter(places: list[int]) -> Any:
-    """A function from a list to its items at `places`, as a tuple."""
-    if not places:
-        return _nothing
-    if len(places) == 1:
-        place = places[0]
-        return lambda values: (values[place],)
-    return itemgetter(*places)
-
-
-def _nothing(values: Any) -> tuple[Any, ...]:
-    return ()
 
 
 def _outputs(layout: Layout) -> list[TraceNode]:

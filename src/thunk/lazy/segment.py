@@ -60,7 +60,8 @@ class Segment:
         """Whether a pass does what the place in the walk does not tell."""
         if self.freed or self.memory.has_untold_writes:
             return True
-        return any(each.is_watched for each in self.backward_nodes.values())
+        nodes = self.backward_nodes
+        return bool(nodes) and any(each.is_watched for each in nodes.values())
 
     def release(self, nodes: frozenset[TraceNode]) -> None:
         """A pass that was remembered freed what these nodes saved."""

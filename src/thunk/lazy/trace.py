@@ -57,14 +57,20 @@ class Trace:
     def clear(self) -> None:
         """Forget the trie; what is pending must have been cut."""
         self.root = TraceNode(self, None, ROOT, ())
+        self.mode: Any = None
+        self.node: Any = self.detour
+        # Where walks start in the modes that they started in last.
+        self.first: tuple[Any, TraceNode] = (None, self.root)
         self.reset()
 
     def reset(self) -> None:
-        """Start a new walk at the root; the trie stays."""
+        """Start a new walk at the root, in the modes of now if they are known; the trie stays."""
         self.generation += 1
-        self.position = self.root
-        self.mode: Any = None
-        self.node: Any = self.detour
+        mode, start = self.first
+        if mode is not None and self.node is not self.detour and mode == self.mode:
+            self.node = self.position = start
+        else:
+            self.position, self.node, self.mode = self.root, self.detour, None
         self.results: list[Any] = []
         self.leaves: list[Any] = []
         self.scalars: list[Any] = []
@@ -98,6 +104,8 @@ class Trace:
             if found is None:
                 found = node.children[key] = self._counted(TraceNode(self, node, MARK, ()))
             self.mode = token
+            if node is self.root:
+                self.first = (token, found)
             node = self.position = found
         self.node = node
         return node
@@ -170,41 +178,36 @@ class Trace:
     def register(self, tensor: Any) -> TraceNode | None:
         """The node of a tensor that has none; None if it cannot be recorded."""
         storage: Storage = tensor._storage
-        history = tensor._history
         if storage.node is None and storage.home is tensor._spec and not storage.foreign:
+            history = tensor._history
             fact = None
             if history is None:
                 fact = storage.plain
             elif history.grad_fn is None and history.base is None:
                 fact = storage.tracked if history.requires_grad else storage.plain
             if fact is not None:
-                child = self.node.children.get(fact)
+                child: TraceNode | None = self.node.children.get(fact)
                 if child is None and self.node is self.detour and state.records:
                     child = self.at().children.get(fact)
                 if child is not None:
-                    return self._enter_leaf(tensor, storage, child, fact.differentiable)
+                    try:
+                        self.leaves.append(storage._data)
+                        if fact.differentiable:
+                            self.externals.append(tensor)
+                        self.registered.append(tensor)
+                        storage.node = tensor._node = child
+                        storage.users = 1
+                        self.node = child
+                    except BaseException:
+                        self.repair()
+                        raise
+                    return child
         if (storage.trace is None and storage._data is None) or not state.records:
             return None
         try:
             return self._register(tensor, True)
         except RuntimeError:
             return None  # whoever needs its place in the graph is told what is wrong with it
-
-    def _enter_leaf(
-        self, tensor: Any, storage: Storage, child: TraceNode, differentiable: bool
-    ) -> TraceNode:
-        try:
-            self.leaves.append(storage._data)
-            if differentiable:
-                self.externals.append(tensor)
-            self.registered.append(tensor)
-            storage.node = tensor._node = child
-            storage.users = 1
-            self.node = child
-        except BaseException:
-            self.repair()
-            raise
-        return child
 
     def flag_changed(self, tensor: Any) -> None:
         """`requires_grad` of a tensor of this walk was switched."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.update.squares import adadelta
@@ -43,14 +43,14 @@ class Adadelta(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
         return {"step": 0.0, **{name: zeros_like(param) for name in self._held(group)}}
 
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
         state["step"] += 1
         decay = number(group["rho"])

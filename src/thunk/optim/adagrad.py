@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.registry import t
@@ -57,7 +57,7 @@ class Adagrad(ElementwiseOptimizer):
             for param in group["params"]:
                 self.state[param]["sum"].share_memory_()
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         return ("sum",)
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Adagrad(ElementwiseOptimizer):
         return {"step": 0.0, "sum": t.full_like(param, first)}
 
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
         state["step"] += 1
         return {

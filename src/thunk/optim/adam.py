@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.update.moments import adam
@@ -61,7 +61,7 @@ class Adam(ElementwiseOptimizer):
         super().__init__(params, defaults)
         check_modes(name, foreach=foreach, fused=fused, differentiable=differentiable)
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         means = ("exp_avg", "exp_avg_sq")
         return (*means, "max_exp_avg_sq") if group["amsgrad"] else means
 
@@ -69,15 +69,17 @@ class Adam(ElementwiseOptimizer):
         return {"step": 0.0, **{name: zeros_like(param) for name in self._held(group)}}
 
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
-        state["step"] += 1
-        beta1, beta2 = map(number, group["betas"])
-        return {
-            "step_size": number(group["lr"]) / (1 - beta1 ** state["step"]),
-            "square_scale": (1 - beta2 ** state["step"]) ** 0.5,
-            **moment_numbers(group),
+        state["step"] = step = state["step"] + 1
+        beta1, beta2 = group["betas"]
+        beta1, beta2 = number(beta1), number(beta2)
+        found = {
+            "step_size": number(group["lr"]) / (1 - beta1**step),
+            "square_scale": (1 - beta2**step) ** 0.5,
         }
+        found.update(moment_numbers(group))
+        return found
 
 
 def _check_alike(name: str, betas: tuple[Any, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.update.momentum import asgd
@@ -17,7 +17,6 @@ class ASGD(ElementwiseOptimizer):
 
     _rule = asgd
     _number_states = frozenset({"step", "eta", "mu"})
-    _by_step = False
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None, "maximize": False, "differentiable": False, "capturable": False,
     }  # fmt: skip
@@ -44,15 +43,19 @@ class ASGD(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         return ("ax",)
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
         eta = as_saved(number(group["lr"]))
         return {"step": 0.0, "eta": eta, "mu": 1.0, "ax": zeros_like(param)}
 
+    def _stage(self, group: Mapping[str, Any], param: Any, state: dict[str, Any]) -> Any:
+        """What of a state the numbers follow from."""
+        return state["step"], state["eta"], state["mu"]
+
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
         state["step"] += 1
         step, lr, lambd = state["step"], number(group["lr"]), group["lambd"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.update.moments import nadam
@@ -17,7 +17,6 @@ class NAdam(ElementwiseOptimizer):
 
     _rule = nadam
     _number_states = frozenset({"step", "mu_product"})
-    _by_step = False
     _later_options: ClassVar[dict[str, Any]] = {
         "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
         "decoupled_weight_decay": False,
@@ -50,15 +49,19 @@ class NAdam(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
         means = {name: zeros_like(param) for name in self._held(group)}
         return {"step": 0.0, "mu_product": 1.0, **means}
 
+    def _stage(self, group: Mapping[str, Any], param: Any, state: dict[str, Any]) -> Any:
+        """What of a state the numbers follow from."""
+        return state["step"], state["mu_product"]
+
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
         state["step"] += 1
         step, lr, decay = state["step"], number(group["lr"]), group["momentum_decay"]

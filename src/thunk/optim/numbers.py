@@ -15,6 +15,8 @@ from thunk.types.tensor_base import TensorBase
 
 def number(value: Any) -> Any:
     """A number as the float that the rules take; of a tensor, the 0-dim one."""
+    if type(value) is float:
+        return value
     if isinstance(value, TensorBase):
         single: Any = value
         return single.squeeze() if single.dim() else single
@@ -41,11 +43,13 @@ def decay_numbers(group: Mapping[str, Any]) -> dict[str, Any]:
 
 def moment_numbers(group: Mapping[str, Any]) -> dict[str, Any]:
     """What the rules of Adam and its relatives have in common."""
-    beta1, beta2 = map(number, group["betas"])
-    return {
+    beta1, beta2 = group["betas"]
+    beta1, beta2 = number(beta1), number(beta2)
+    found = {
         "mean_weight": 1 - beta1,
         "square_decay": beta2,
         "square_weight": 1 - beta2,
         "eps": number(group["eps"]),
-        **decay_numbers(group),
     }
+    found.update(decay_numbers(group))
+    return found

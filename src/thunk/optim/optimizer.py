@@ -78,18 +78,16 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
-        for hooks in (_global_optimizer_pre_hooks, self._optimizer_step_pre_hooks):
-            for hook in list(hooks.values()):
-                changed = hook(self, args, kwargs)
-                if changed is not None:
-                    args, kwargs = _checked_arguments(self, changed)
+        if _global_optimizer_pre_hooks or self._optimizer_step_pre_hooks:
+            args, kwargs = _after_pre_hooks(self, args, kwargs)
         depth = _depth.value
         _depth.value = depth + 1
         try:
             result = step(*args, **kwargs)
-            for hooks in (self._optimizer_step_post_hooks, _global_optimizer_post_hooks):
-                for hook in list(hooks.values()):
-                    hook(self, args, kwargs)
+            if _global_optimizer_post_hooks or self._optimizer_step_post_hooks:
+                for hooks in (self._optimizer_step_post_hooks, _global_optimizer_post_hooks):
+                    for hook in list(hooks.values()):
+                        hook(self, args, kwargs)
         finally:
             _depth.value = depth
         if not depth:
@@ -99,6 +97,18 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     wrapped.hooked = True  # type: ignore[attr-defined]
     return wrapped
+
+
+def _after_pre_hooks(
+    optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a step, as its pre-hooks leave them."""
+    for hooks in (_global_optimizer_pre_hooks, optimizer._optimizer_step_pre_hooks):
+        for hook in list(hooks.values()):
+            changed = hook(optimizer, args, kwargs)
+            if changed is not None:
+                args, kwargs = _checked_arguments(optimizer, changed)
+    return args, kwargs
 
 
 def _checked_arguments(optimizer: Any, changed: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -199,10 +209,11 @@ class Optimizer:
         """Drop the gradients of all parameters, or fill them with zeros."""
         for group in self.param_groups:
             for param in group["params"]:
-                if param.grad is None:
+                history = param._history
+                if history is None or history.grad is None:
                     continue
                 if set_to_none:
-                    param.grad = None
+                    history.grad = None
                     continue
                 if param.grad.grad_fn is not None:
                     param.grad.detach_()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.update.squares import rmsprop
@@ -46,19 +46,19 @@ class RMSprop(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         held = ["square_avg"]
         if group["momentum"] > 0:
             held.append("momentum_buffer")
         if group["centered"]:
             held.append("grad_avg")
-        return held
+        return tuple(held)
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
         return {"step": 0.0, **{name: zeros_like(param) for name in self._held(group)}}
 
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
         state["step"] += 1
         decay = number(group["alpha"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.registry import t
@@ -44,7 +44,7 @@ class Rprop(ElementwiseOptimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         return ("prev", "step_size")
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Rprop(ElementwiseOptimizer):
         return {"step": 0.0, "prev": zeros_like(param), "step_size": size}
 
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
         state["step"] += 1
         shrink, grow = map(number, group["etas"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from thunk.ops.update.momentum import sgd
@@ -17,7 +17,6 @@ class SGD(ElementwiseOptimizer):
 
     _rule = sgd
     _number_states = frozenset()
-    _by_step = False
     _later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False, "maximize": False, "foreach": None, "differentiable": False,
         "fused": False,
@@ -52,24 +51,27 @@ class SGD(ElementwiseOptimizer):
         super().__init__(params, defaults)
         check_modes("SGD", foreach=foreach, fused=fused, differentiable=differentiable)
 
-    def _held(self, group: Mapping[str, Any]) -> Sequence[str]:
+    def _held(self, group: Mapping[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
 
     def _start(self, group: Mapping[str, Any], param: Any) -> dict[str, Any]:
         return {}
 
+    def _stage(self, group: Mapping[str, Any], param: Any, state: dict[str, Any]) -> Any:
+        """Whether the momentum is about to start."""
+        if group["momentum"] == 0 or state.get("momentum_buffer") is not None:
+            return False
+        state["momentum_buffer"] = zeros_like(param)
+        return True
+
     def _numbers(
-        self, group: Mapping[str, Any], state: dict[str, Any], param: Any
+        self, group: Mapping[str, Any], state: dict[str, Any], stage: Any
     ) -> dict[str, Any]:
-        gain = 1 - number(group["dampening"])
-        if group["momentum"] != 0 and state.get("momentum_buffer") is None:
-            # The first momentum is the whole gradient, whatever the dampening.
-            state["momentum_buffer"] = zeros_like(param)
-            gain = 1.0
         return {
             "lr": number(group["lr"]),
             "momentum": number(group["momentum"]),
-            "gain": gain,
+            # The first momentum is the whole gradient, whatever the dampening.
+            "gain": 1.0 if stage else 1 - number(group["dampening"]),
             "weight_decay": number_or_none(group["weight_decay"]),
             "nesterov": bool(group["nesterov"]),
         }
