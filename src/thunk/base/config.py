@@ -238,6 +238,10 @@ class Config(OptionSet):
     openmp = Option(
         True, "share work among threads; read when the first program is made, oneDNN needs it"
     )
+    threads = Option(
+        0, "how many threads one operator may use; 0: as many as there are cores",
+        changes_code=True,
+    )  # fmt: skip
     log = Option("", "what to print on stderr: LEVEL or LEVEL,part=LEVEL, as in info,lazy=debug")
     asynchronous = Option(True, "let Python go on while a compiled program runs")
     queue_depth = Option(16, "how many runs may wait for the thread that runs them, from 1 to 64")

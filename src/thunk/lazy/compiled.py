@@ -131,6 +131,17 @@ _alive: Final[weakref.WeakValueDictionary[str, Computation]] = weakref.WeakValue
 computations: Final[Cache[str, Computation]] = computation_cache(_forget)
 
 
+def _make_anew() -> None:
+    """Code was made for other options; plans hold the computations still."""
+    for each in list(_alive.values()):
+        each.executable = None
+
+
+for _name, _option in config.options().items():
+    if _option.changes_code:
+        config.watch(_name, _make_anew)
+
+
 def name_of(graph: Graph, donated: Mapping[int, int]) -> str:
     """A name that graphs share if they compute the same in the same way."""
     text = f"{config.backend} {sorted(donated.items())}\n{print_graph(graph, with_lines=False)}"

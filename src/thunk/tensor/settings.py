@@ -10,6 +10,8 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
+from thunk.base.config import config
+
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -17,7 +19,6 @@ def _cores() -> int:
 
 @dataclass
 class _Settings:
-    threads: int = field(default_factory=_cores)
     interop_threads: int = field(default_factory=_cores)
     deterministic: str = "default"  # "default", "warn" or "error"
     matmul_precision: str = "highest"
@@ -39,12 +40,12 @@ def _checked_count(op: str, count: Any) -> int:
 
 def get_num_threads() -> int:
     """How many threads one operator may use."""
-    return _settings.threads
+    return config.threads or _cores()
 
 
 def set_num_threads(count: int) -> None:
-    """Change how many threads one operator may use."""
-    _settings.threads = _checked_count("set_num_threads", count)
+    """Change how many threads one operator may use; compiled programs are made anew for them."""
+    config.threads = _checked_count("set_num_threads", count)
 
 
 def get_num_interop_threads() -> int:

@@ -197,7 +197,7 @@ class Threads:
             ):
                 function = getattr(self.library, name)
                 self.table[position] = ctypes.cast(function, ctypes.c_void_p).value or 0
-        self.set(_cores())
+        self.follow()
         os.register_at_fork(after_in_child=self._after_fork)
 
     @property
@@ -208,6 +208,10 @@ class Threads:
     def set(self, count: int) -> None:
         """Use `count` threads; one where there is no pool."""
         self.table[3] = max(1, count) if self.library is not None else 1
+
+    def follow(self) -> None:
+        """Use as many as the option says."""
+        self.set(config.threads or _cores())
 
     def _after_fork(self) -> None:
         """The pool's threads did not survive; entering it again would wait for them for ever."""
@@ -241,3 +245,11 @@ def threads() -> Threads:
     if not _threads:
         _threads.append(Threads())
     return _threads[0]
+
+
+def _follow() -> None:
+    for each in _threads:
+        each.follow()
+
+
+config.watch("threads", _follow)
