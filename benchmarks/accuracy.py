@@ -2,6 +2,7 @@
 
     python benchmarks/accuracy.py --write          writes docs/numerics.md from samples
     python benchmarks/accuracy.py --all exp tanh   all 2**32 float32 numbers, a minute a function
+    python benchmarks/accuracy.py --all --write    the same of every function, kept in the page
 """
 
 import argparse
@@ -37,6 +38,16 @@ cancels or its result underflows to zero early. PyTorch {torch}.
 
 | function | float32 | PyTorch | float64 | PyTorch |
 |---|---|---|---|---|
+"""
+
+ALL = """
+## All float32 numbers
+
+The largest error over all 2**32 of them, against the function in double precision, in units of the
+last place (below 2**-116 in that number's): `python benchmarks/accuracy.py --all --write`.
+
+| function | error | at |
+|---|---|---|
 """
 
 
@@ -105,7 +116,19 @@ def page() -> str:
     return HEADER.format(samples=f"{SAMPLES:,}", torch=torch.__version__) + "\n".join(lines) + "\n"
 
 
-def check_all(names: list[str]) -> None:
+def rows_of_all() -> dict[str, str]:
+    """The page's rows on all float32 numbers, by function."""
+    _, _, rows = PAGE.read_text(encoding="utf-8").partition(ALL)
+    return {line.split("`")[1]: line for line in rows.splitlines() if line.startswith("| `")}
+
+
+def written(page: str, rows: dict[str, str]) -> str:
+    """The page with these rows on all float32 numbers at its end."""
+    plain = page.partition(ALL)[0]
+    return plain + ALL + "".join(f"{rows[name]}\n" for name in sorted(rows))
+
+
+def check_all(names: list[str], write: bool) -> None:
     """Every float32 number, judged by the float64 function."""
     for name in names:
         judge = vector_kernels.worst_of_range(name, least=2.0**-116)
@@ -113,6 +136,9 @@ def check_all(names: list[str]) -> None:
         error, where = max(judge(first, BLOCK) for first in range(0, 1 << 32, BLOCK))
         seconds = time.perf_counter() - start
         print(f"{name:16} {error:8.3f} ulp at {where!r:24} {seconds:6.1f} s", flush=True)
+        if write:
+            rows = rows_of_all() | {name: f"| `{name}` | {error:.3f} | {where!r} |"}
+            PAGE.write_text(written(PAGE.read_text("utf-8"), rows), encoding="utf-8")
 
 
 def main() -> None:
@@ -122,11 +148,11 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.all is not None:
         one = [name for name, each in vector_references.references().items() if each.operands == 1]
-        check_all(chosen.all or one)
+        check_all(chosen.all or one, chosen.write)
         return
     text = page()
     if chosen.write:
-        PAGE.write_text(text, encoding="utf-8")
+        PAGE.write_text(written(text, rows_of_all()), encoding="utf-8")
     print(text)
 
 
