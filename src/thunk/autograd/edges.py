@@ -135,6 +135,15 @@ def refresh_view(tensor: TensorBase, history: History) -> None:
         history.output_index = fresh._history.output_index
 
 
+def is_refused(tensor: TensorBase) -> bool:
+    """Whether asking for the edge of `tensor`, a view, raises since its base was written."""
+    history: History | None = tensor._history
+    if history is None or history.base is None or not history.creation:
+        return False
+    stale = history.view_version != tensor._versions.value
+    return stale and (history.grad_fn is not None or requires_grad(history.base))
+
+
 def move_retained(before: Edge, after: Edge | None) -> None:
     """A result that retains its gradient retains that of its new value."""
     reference = (before.node.retained or {}).pop(before.index, None)

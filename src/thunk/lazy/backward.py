@@ -17,7 +17,7 @@ from thunk.autograd.meta import Edge
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.lazy.constant import bits_of
 from thunk.lazy.metrics import count
-from thunk.lazy.node import TraceNode
+from thunk.lazy.node import TraceNode, operands_of
 from thunk.lazy.numbers import TracedFloat, TracedInt, watch
 from thunk.lazy.segment import TraceBackward
 from thunk.lazy.trace import Trace
@@ -30,18 +30,19 @@ _bare = object.__new__
 class BackwardPass:
     """What a backward pass did: numbers, the gradient of each leaf, and where it ended."""
 
-    __slots__ = ("end", "gradients", "numbers", "read", "released")
+    __slots__ = ("end", "gradients", "numbers", "read", "released", "same")
 
     def __init__(
         self, end: TraceNode, gradients: list[tuple[int, TraceNode]],
         numbers: list[tuple[bool, Any]], read: list[tuple[int, Any]],
-        released: frozenset[TraceNode],
+        released: frozenset[TraceNode], same: list[tuple[int, int]],
     ) -> None:  # fmt: skip
         self.end = end
         self.gradients = gradients  # by the number of the leaf's external
         self.numbers = numbers  # a number of the walk by its place, or a constant
         self.read = read  # numbers that formulas computed with: part of what is remembered
         self.released = released
+        self.same = same  # externals that are the leaf of another one
 
 
 def backward(loss: Any, keep_graph: bool) -> bool:
@@ -65,8 +66,32 @@ def backward(loss: Any, keep_graph: bool) -> bool:
     gradients = _gradients(made)
     trace.results += gradients
     trace.counted_here()
-    _accumulate(_leaves(trace, made) or [], gradients)
+    _accumulate([_leaf(trace.externals[index]) for index, _ in made.gradients], gradients)
     return True
+
+
+def _leaves(trace: Trace, done: BackwardPass) -> list[Any] | None:
+    """The leaves that gradients go to; None if they are others than those of the first time."""
+    externals = trace.externals
+    found = [externals[index] for index, _ in done.gradients]
+    for place, each in enumerate(found):
+        if type(each) is Edge:
+            found[place] = _leaf(each)
+            if found[place] is None:
+                return None
+    if len(set(map(id, found))) != len(found):
+        return None
+    same = all(_leaf(externals[one]) is _leaf(externals[two]) for one, two in done.same)
+    return found if same else None
+
+
+def _leaf(external: Any) -> Any:
+    """The tensor of a leaf, None for the edge of something else."""
+    if type(external) is not Edge:
+        return external
+    node: Any = external.node
+    plain = type(node) is AccumulateGrad and not node.is_watched
+    return node.variable if plain else None
 
 
 def _same(value: Any, before: Any) -> bool:
@@ -90,18 +115,6 @@ def _replay(trace: Trace, done: BackwardPass) -> bool:
     trace.segment.release(done.released)
     _accumulate(leaves, gradients)
     return True
-
-
-def _leaves(trace: Trace, done: BackwardPass) -> list[Any] | None:
-    """What the gradients are for; None where one flows on, into history from before the walk."""
-    externals = trace.externals
-    leaves = [externals[index] for index, _ in done.gradients]
-    for place, each in enumerate(leaves):
-        if type(each) is Edge:
-            if type(each.node) is not AccumulateGrad:
-                return None
-            leaves[place] = each.node.variable
-    return leaves
 
 
 def _gradients(done: BackwardPass) -> list[Any]:
@@ -206,7 +219,14 @@ def _record(trace: Trace, loss: Any, keep_graph: bool) -> BackwardPass | None:
     released = frozenset(
         node.recorded for node in current.ran if not keep_graph and node.saved_args is None
     )
-    return BackwardPass(end, gradients, numbers, list(read.items()), released)
+    reached = {
+        each.external for node in current.ran for each in operands_of(node.recorded.args)
+    }
+    same = [
+        (index, places[id(leaf)]) for index in sorted(reached) if index >= 0
+        for leaf in [_leaf(trace.externals[index])] if places.get(id(leaf), index) != index
+    ]  # fmt: skip
+    return BackwardPass(end, gradients, numbers, list(read.items()), released, same)
 
 
 def _places(trace: Trace) -> dict[int, int]:

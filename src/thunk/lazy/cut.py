@@ -174,7 +174,8 @@ def _fail(
 def _commit(trace: Trace, plan: Plan, outputs: list[Bytes], run: Run | None) -> None:
     plan.tally.cuts += 1
     plan.tally.runs += not plan.empty
-    walk = (trace.results, trace.registered, trace.storages, trace.known, trace.segment)
+    lists = (trace.results, trace.registered, trace.foreign)
+    walk = (*lists, trace.storages, trace.known, trace.segment)
     generation = trace.generation
     try:
         plan.commit(*walk, outputs, run)

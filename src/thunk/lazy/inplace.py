@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thunk.autograd.edges import move_retained
+from thunk.autograd.edges import is_refused, move_retained
 from thunk.autograd.inplace import change_window, check_result, check_writable
 from thunk.autograd.meta import Edge, requires_grad
 from thunk.autograd.overlap import refuse_partial_overlap
@@ -131,7 +131,8 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
         storage.trace = trace
         trace.storages.append(storage)
     storage.node = value
-    target._node = value if whole and requires_grad(target) == value.requires_grad else None
+    known = whole and requires_grad(target) == value.requires_grad and not is_refused(target)
+    target._node = value if known else None
     storage.users = 0 if target._node is None else 1  # all others forgot what they were
     constant = not value.requires_grad and target._history is None
     trace.mark(("write", old))

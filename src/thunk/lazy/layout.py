@@ -20,18 +20,21 @@ DEAD = next(iter(tuple(map(sys.getrefcount, [object()]))))
 
 
 HOLDS, SHOWS, COUNTS = "holds", "shows", "counts"
+RESULTS, REGISTERED, FOREIGN = range(3)  # the lists of a walk that tensors stand in
+Lists = tuple[list[Any], list[Any], list[tuple[Any, TraceNode]]]
 
 
 class Owner(NamedTuple):
     """A tensor that tells of a residual: it holds it, its memory shows it, or it counts writes."""
 
     kind: str
-    registered: bool  # which list of the walk
+    among: int
     place: int
 
-    def of(self, results: list[Any], registered: list[Any]) -> Any:
+    def of(self, lists: Lists) -> Any:
         """The tensor, in a walk's lists."""
-        return (registered if self.registered else results)[self.place]
+        found: Any = lists[self.among][self.place]
+        return found[0] if self.among == FOREIGN else found
 
 
 class Residual(NamedTuple):
@@ -46,13 +49,17 @@ class Residual(NamedTuple):
         """Whether no tensor's memory shows it."""
         return self.owner is None or self.owner.kind is COUNTS
 
-    def fits(self, results: list[Any], registered: list[Any]) -> bool:
+    def fits(self, lists: Lists) -> bool:
         """Whether the owner of a walk is what it was when the plan was made."""
         owner = self.owner
         if owner is None:
             return True
-        tensors = registered if owner.registered else results
-        node = tensors[owner.place]._node if owner.place < len(tensors) else None
+        tensors: list[Any] = lists[owner.among]
+        if owner.place >= len(tensors):
+            return False
+        if owner.among == FOREIGN:
+            return bool(tensors[owner.place][1].memory is self.node.memory)
+        node: Any = tensors[owner.place]._node
         if node is None or owner.kind is COUNTS:
             return node is not None
         return node is self.node if owner.kind is HOLDS else node.memory is self.node.memory
@@ -115,26 +122,29 @@ def residual_nodes(trace: Trace, ends: list[TraceNode]) -> list[TraceNode]:
 
 def _with_owners(trace: Trace, nodes: list[TraceNode], alive: list[int]) -> list[Residual]:
     """Which tensor will tell of each value after the cut."""
-    holders: dict[TraceNode, tuple[bool, int]] = {}
-    showing: dict[TraceNode, tuple[bool, int]] = {}
-    places = [(False, index) for index in alive]
-    places += [(True, index) for index in range(len(trace.registered))]
-    for registered, index in places:
-        held: TraceNode | None = (trace.registered if registered else trace.results)[index]._node
+    holders: dict[TraceNode, tuple[int, int]] = {}
+    showing: dict[TraceNode, tuple[int, int]] = {}
+    places = [(RESULTS, index, trace.results[index]) for index in alive]
+    places += [(REGISTERED, index, each) for index, each in enumerate(trace.registered)]
+    for among, index, tensor in places:
+        held: TraceNode | None = tensor._node
         if held is not None:
-            holders.setdefault(held, (registered, index))
-            showing.setdefault(held.memory, (registered, index))
+            holders.setdefault(held, (among, index))
+            showing.setdefault(held.memory, (among, index))
+    for index, (_, read) in enumerate(trace.foreign):
+        showing.setdefault(read.memory, (FOREIGN, index))
     return [Residual(node, _owner(trace, node, holders, showing)) for node in nodes]
 
 
 def _owner(
-    trace: Trace, node: TraceNode, holders: dict[TraceNode, tuple[bool, int]],
-    showing: dict[TraceNode, tuple[bool, int]],
+    trace: Trace, node: TraceNode, holders: dict[TraceNode, tuple[int, int]],
+    showing: dict[TraceNode, tuple[int, int]],
 ) -> Owner | None:  # fmt: skip
     if node in holders:
         return Owner(HOLDS, *holders[node])
-    if node.memory in showing and lies_as_it_says(node.memory):
-        return Owner(SHOWS, *showing[node.memory])
+    shown = showing.get(node.memory)
+    if shown is not None and shown[0] != FOREIGN and lies_as_it_says(node.memory):
+        return Owner(SHOWS, *shown)
     for memory in trace.segment.memory.places_of(node):
         if memory in showing:
             return Owner(COUNTS, *showing[memory])

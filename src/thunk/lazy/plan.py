@@ -136,17 +136,21 @@ class Plan:
         for index, node in self.written:
             if storages[index].node is not node:
                 return False
-        return all(each.fits(results, trace.registered) for each in self.residuals)
+        if not self.residuals:
+            return True
+        lists = (results, trace.registered, trace.foreign)
+        return all(each.fits(lists) for each in self.residuals)
 
     def commit(
-        self, results: list[Any], registered: list[Any], storages: list[Storage],
-        known: list[Storage], segment: Segment, outputs: list[Bytes], run: Run | None,
+        self, results: list[Any], registered: list[Any], foreign: list[tuple[Any, TraceNode]],
+        storages: list[Storage], known: list[Storage], segment: Segment,
+        outputs: list[Bytes], run: Run | None,
     ) -> None:  # fmt: skip
         """Give every tensor of the walk its values; `run` is None if they are there already."""
         owners = None
         if self.residuals:
             owners = [
-                None if each.owner is None else each.owner.of(results, registered)
+                None if each.owner is None else each.owner.of((results, registered, foreign))
                 for each in self.residuals
             ]
         for index in self.sharing:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from thunk.autograd.edges import edge_of
+from thunk.autograd.edges import edge_of, is_refused
 from thunk.autograd.meta import requires_grad
 from thunk.dispatch.state import recorder_of_thread, state
 from thunk.lazy.home import external_of, home_of, owner_of, settle
@@ -78,6 +78,7 @@ class Trace:
         self.storages: list[Storage] = []  # with newer contents than their memory
         self.known: list[Storage] = []  # whose contents are a leaf here
         self.registered: list[Any] = []
+        self.foreign: list[tuple[Any, TraceNode]] = []  # reads of memory that others may write to
         self.writes: list[Write] = []
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
         self.segment = Segment(self)
@@ -254,10 +255,11 @@ class Trace:
             node = self._leaf(tensor, storage, spec)
         if spec != storage.home:
             node = self.window(node, spec)
-        if not with_history:
+        if not with_history or (not state.grad_enabled and is_refused(tensor)):
             return node  # nobody asks where its gradient flows, so nobody is told it cannot
         node = self.with_own_history(tensor, node, spec != storage.home)
         if storage.foreign:
+            self.foreign.append((tensor, node))
             return node  # whoever shares the memory may write to it before the next use
         if storage.users:
             node = self._with_own_counter(tensor, storage, node)

@@ -13,7 +13,7 @@ from thunk.autograd.meta import History, history_of, requires_grad
 from thunk.autograd.node import Node, RemovableHandle, add_hook
 from thunk.lazy.backward import backward as replayed
 from thunk.runtime.tensors import forget_value, new_tensor
-from thunk.types.tensor_base import InferenceCounter, TensorBase
+from thunk.types.tensor_base import InferenceCounter, TensorBase, VersionCounter
 
 
 class Tracked(TensorBase):
@@ -123,7 +123,7 @@ class Tracked(TensorBase):
         """The same memory without history and with a write counter of its own."""
         if self._node is not None:
             self._node.trace.hide(self)
-        return new_tensor(self._storage, self._spec)
+        return new_tensor(self._storage, self._spec, VersionCounter())
 
     @data.setter
     def data(self, value: TensorBase) -> None:

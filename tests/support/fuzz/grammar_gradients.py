@@ -39,7 +39,8 @@ def detach_inplace(scene: Scene) -> str:
 
 @statement("data", 1.1)
 def data(scene: Scene) -> str:
-    x = scene.pick()
+    # What inference tensors give counts writes, and is an inference tensor all the same.
+    x = scene.pick(lambda each: not each.is_inference())
     if scene.chance(0.4):
         return f"{scene.fresh()} = {x}.data"
     tensor = scene.of(x)
@@ -74,6 +75,7 @@ def set_storage(scene: Scene) -> str:
         lambda each: is_plain(each) and not each._is_view() and not scene.is_exported(each)
     )
     y = scene.pick(lambda each: is_plain(each) and each.dtype is scene.of(x).dtype)
+    scene.moved.append(scene.of(x))
     return f"{x}.set_({y})"
 
 
@@ -82,7 +84,7 @@ def share(scene: Scene) -> str:
     x = scene.pick()
     name = scene.fresh()
     forms = [f"{name} = {x}", f"{name} = dict(w={x}.detach())['w']", f"{name} = {x}.view_as({x})"]
-    if is_float(scene.of(x)):
+    if is_float(scene.of(x)) and not scene.of(x).is_inference():
         forms += [
             f"{name} = torch.nn.Parameter({x}.detach())",
             f"{name} = torch.nn.Parameter({x}.data)",
@@ -197,12 +199,14 @@ def function(scene: Scene) -> str:
 
 @statement("flip", 1.0)
 def flip(scene: Scene) -> str:
-    # PyTorch lets views made before take gradients, and forgets where they lead.
+    # PyTorch lets views made before take gradients, and forgets where they lead; of a tensor
+    # that was set to other memory it forgets where its own gradients went before.
     x = scene.pick(
         lambda each: (
             is_float(each)
             and (is_leaf(each) or scene.chance(0.1))
             and not has_relatives(scene, each)
+            and not scene.was_moved(each)
         )
     )
     return f"{x}.requires_grad_({not scene.of(x).requires_grad})"
@@ -231,6 +235,7 @@ def region(scene: Scene) -> str:
         f"{name} = {x}.detach()",
     ]
     if mode == "inference_mode":
+        scene.has_inference = True
         lines = [
             f"{name} = {x} * {scene.number()}",
             f"{name} = ({x} + {y}).tanh()",

@@ -110,8 +110,8 @@ def inspect(scene: Scene) -> str:
     form = scene.choose(
         "log.append(({x}.storage_offset(), {x}.is_contiguous()))",
         "log.append(({x}.requires_grad, {x}.is_leaf, {x}.grad_fn is None))",
-        "log.append({x}._version > 0)",
         "log.append((tuple({x}.shape), {x}.numel()))",
+        "log.append({x}._version > 0)" if not scene.has_inference else "log.append({x}.dim())",
     )
     return str(form).format(x=x)
 

@@ -32,6 +32,8 @@ class Scene:
         self.made = 0
         # PyTorch frees memory that others look at once a tensor exported by itself gets another.
         self.exported: list[Any] = []
+        self.moved: list[Any] = []  # that were set to other memory
+        self.has_inference = False  # what such tensors become outside counts writes differently
 
     def fresh(self, letter: str = "t") -> str:
         """A name not used before."""
@@ -52,6 +54,9 @@ class Scene:
     def pick(self, accept: Accept | None = None) -> str:
         """The name of a tensor that fits, rather a late one."""
         return self.among(self.tensors(accept))
+
+    def was_moved(self, tensor: Any) -> bool:
+        return any(each is tensor for each in self.moved)
 
     def is_exported(self, tensor: Any) -> bool:
         return any(each is tensor for each in self.exported)

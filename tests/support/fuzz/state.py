@@ -129,12 +129,23 @@ def _close(want: Any, got: Any, tolerance: float, scale: float) -> bool:
     if isinstance(want, bool) or isinstance(got, bool):
         return False
     if not isinstance(want, float) or not isinstance(got, float):
-        # The bits of a float, as an integer: the last few may differ.
-        both = type(want) is int and type(got) is int
-        return both and abs(want) > 1e9 and abs(want - got) <= abs(want) * 1e-7
+        # The bits of a float, as an integer: the last few may differ, and which a nan has.
+        if type(want) is not int or type(got) is not int:
+            return False
+        near = abs(want) > 1e9 and abs(want - got) <= abs(want) * 1e-7
+        return near or (_is_nan(want) and _is_nan(got) and bool({want, got} & _NANS))
     if math.isnan(want) or math.isnan(got):
         return math.isnan(want) and math.isnan(got)
     return abs(want - got) <= tolerance * (1.0 + scale)
+
+
+_NANS = {0x7FF8 << 48, (0x7FF8 << 48) - (1 << 63), 0x7FC0 << 16, (0x7FC0 << 16) - (1 << 31)}
+
+
+def _is_nan(bits: int) -> bool:
+    """Whether an integer holds the bits of a nan, of double or of single precision."""
+    double = (bits & (1 << 63) - 1) > 0x7FF << 52
+    return double or (-(1 << 31) <= bits < 1 << 31 and (bits & (1 << 31) - 1) > 0xFF << 23)
 
 
 def _largest(numbers: Any) -> float:

@@ -175,7 +175,37 @@ PROGRAMS = {
         t6.sum().backward()
         t5.sum().backward()
         """,
+    "memory of an array that was saved": """
+        t0 = torch.tensor([[-0.625]], requires_grad=True)
+        t1 = torch.ones((1, 2)) * 2
+        a2 = numpy.from_dlpack(t1.detach())
+        t3 = t0 @ t1
+        t1.copy_(torch.zeros((1, 2)))
+        t3.backward(torch.ones_like(t3))
+        """,
+    "a write without gradients where they are refused": """
+        t0 = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        t1 = t0 * 2
+        with torch.no_grad():
+            t2 = t1[...]
+        t1[0] = 5
+        with torch.no_grad():
+            t3 = t2[...]
+            t2.mul_(1.25)
+        t4 = t2 * 1
+        """,
 }
+
+
+def test_a_walked_pass_asks_whose_gradients_it_has() -> None:
+    """Two programs of one path: gradients of the first end in a leaf, of the second flow on."""
+    setup = ["t0 = torch.tensor([1.0, 2.0], requires_grad=True)", "t1 = t0 * t0"]
+    leaf = [*setup[:1], "t1 = t0", "t2 = t1[:1]", "log.append(t0.tolist())"]
+    result = [*setup, "t2 = t1[:1]", "log.append(t1.tolist())"]
+    passed = ["t3 = t2 * t2", "t3.sum().backward()"]
+    for lines in (leaf, result, leaf):
+        program = [("found", line) for line in (*lines, *passed)]
+        assert judge(program, LAZY) is None
 
 
 def program_of(text: str) -> Program:
