@@ -31,9 +31,13 @@ class Entry:
 
     `numbers` are the places (positions and keywords) whose numbers are inputs of a compiled step,
     so that their values are no part of the key; it is found on the first call that has numbers.
+    `windows` says that the call looks into its first argument ("read") or writes there ("write"),
+    at a place that its other arguments name.
     """
 
-    __slots__ = ("_find_numbers", "call", "name", "numbers", "resolve", "slow", "takes_number")
+    __slots__ = (
+        "_find_numbers", "call", "name", "numbers", "resolve", "slow", "takes_number", "windows",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, slow: Slow,
@@ -45,6 +49,7 @@ class Entry:
         # Binds a call to an overload, where there are overloads.
         self.resolve: Any = resolve
         self._find_numbers = find_numbers
+        self.windows = ""
         self.forget()
         self.call = entry_function(self)
 

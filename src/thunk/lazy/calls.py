@@ -22,6 +22,7 @@ from thunk.lazy.node import TraceNode
 from thunk.lazy.record import OneOf, is_default
 from thunk.lazy.replay import ARGUMENT, NEW, OFFSET, ONE_OF, PLAIN, RAW, SEED, SHARED, VIEW, Replay
 from thunk.lazy.trace import Trace, has_storage, slot_of
+from thunk.lazy.varying import at_once, looks_elsewhere, with_numbers
 from thunk.types.tensor_base import TensorBase
 
 
@@ -42,6 +43,12 @@ def on_miss(
         if found is not None:
             return _replay(found).run(trace, start, found, args, kwargs, numbers)
     count("TraceMiss")
+    if entry.windows:
+        plain = with_numbers(args)
+        if plain is not args:
+            return entry.call(*plain, **kwargs)
+        if looks_elsewhere(trace, start, key, args):
+            return at_once(trace, entry, args, kwargs)
     journal = Journal(trace, start, args, kwargs)
     result = entry.slow(args, kwargs)
     journal.remember(entry, key, numbers, result)
@@ -233,14 +240,15 @@ class Journal:
     def _view(self, result: Any, node: TraceNode, place: Place) -> Any:
         origin = result._origin
         source = argument_at(place, self.args, self.kwargs)
+        start = node.spec.offset - result._spec.offset + source._spec.offset
         if type(origin) is OneOf:
             result._origin = OneOf(source)  # what lies between is of no account
-            return (ONE_OF, node, place)
+            return (ONE_OF, node, place, start)
         if origin is not None:
             result._origin = source
-            return (VIEW, node, place)
+            return (VIEW, node, place, start)
         # An alias without a history, as `detach` gives.
-        return (SHARED, node, place) if result._history is None else None
+        return (SHARED, node, place, start) if result._history is None else None
 
 
 def _geometry(tensor: Any) -> tuple[Any, Any, int]:

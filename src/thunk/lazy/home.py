@@ -46,3 +46,27 @@ def home_of(storage: Storage, spec: TensorSpec) -> TensorSpec:
     if whole and spec.is_non_overlapping_and_dense():
         return spec
     return make_spec((storage.nbytes // itemsize,), spec.dtype, spec.device)
+
+
+def home_of_window(spec: TensorSpec) -> TensorSpec:
+    """The geometry of memory that goes from the first to the last element of a window."""
+    if spec.is_non_overlapping_and_dense():
+        return spec
+    return make_spec((spec.extent(),), spec.dtype, spec.device)
+
+
+_MOST_COPIED = 1 << 20  # bytes; more is a window of its storage, at a place that the walk states
+
+
+def is_small(spec: TensorSpec) -> bool:
+    """Whether to copy what a window shows is cheaper than to know where it lies."""
+    return spec.extent() - spec.offset <= _MOST_COPIED // spec.dtype.itemsize
+
+
+def is_part(storage: Storage, spec: TensorSpec) -> bool:
+    """Whether a geometry shows less than the whole of a storage whose contents are in memory."""
+    memory = storage._data
+    return (
+        storage.trace is None and memory is not None
+        and spec.numel * spec.dtype.itemsize < memory.nbytes
+    )  # fmt: skip

@@ -111,6 +111,7 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
         _rebind_plain(trace, target, old, new, depth)
         trace.mark(("write", old))
         return
+    trace.know_contents(target)
     whole = target._spec == storage.home
     owner = base_of(target)
     told = trace.segment.memory.write(storage.node, target, depth)
@@ -125,7 +126,7 @@ def rebind(trace: Trace, target: Any, result: Any, depth: int) -> None:
     alone = storage.users == 1
     if not alone:
         # What they are as of now, before the write is counted.
-        _aliases_are_stale(trace, storage)
+        told &= _aliases_are_stale(trace, storage, target, depth)
     target._versions.value += 1
     if storage.trace is None:
         storage.trace = trace
@@ -205,12 +206,17 @@ def _with_history_of(trace: Trace, value: TraceNode, before: TraceNode) -> Trace
     return kept
 
 
-def _aliases_are_stale(trace: Trace, storage: Storage) -> None:
+def _aliases_are_stale(trace: Trace, storage: Storage, target: Any, depth: int) -> bool:
+    """All who look into the storage look again; whether those with copies know of the write."""
+    told = True
     for each in (*trace.results, *trace.registered):
         if each._node is not None and has_storage(each) and each._storage is storage:
             each._spec, each._versions, each._history  # noqa: B018  (found while pending)
+            if each._node.memory is not storage.node.memory:
+                told &= trace.segment.memory.write(each._node, target, depth)
             each._node = None
             storage.users -= 1
+    return told
 
 
 def _hand_on_history(trace: Trace, target: Any, owner: Any, value: TraceNode) -> None:

@@ -57,8 +57,8 @@ class TraceNode:
 
     __slots__ = (
         "args", "children", "counts", "depth", "external", "guards", "inference", "leaf",
-        "memory", "nbytes", "op", "outputs", "parent", "plans", "recording", "released", "replay",
-        "requires_grad", "scalars", "spec", "trace", "where",
+        "memory", "nbytes", "op", "outputs", "parent", "places", "plans", "recording", "released",
+        "replay", "requires_grad", "scalars", "spec", "trace", "where",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, parent: TraceNode | None, op: OpDef | str,
@@ -79,6 +79,7 @@ class TraceNode:
         self.guards: tuple[tuple[int, dtype], ...] = ()  # which slots must fit which dtypes
         self.children: dict[Any, TraceNode] = {}
         self.plans: dict[Any, Any] = {}
+        self.places: dict[Any, Any] | None = None  # where calls that look into leaves looked first
         self.replay: Any = None  # what a hit does besides going on; None: one plain result
         self.released: frozenset[TraceNode] = frozenset()  # whose saved values a backward freed
         self.counts: tuple[int, int, int, int] = (0, 0, 0, 0)

@@ -6,6 +6,7 @@ Invariant: on a path walked before nothing is inferred: the edge's node has the 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 from thunk.autograd.edges import ONE_OF_SEVERAL, edge_of
@@ -30,7 +31,7 @@ from thunk.ops.copy import copying as _declares_with_history  # noqa: F401
 from thunk.ops.registry import find_op
 from thunk.ops.rules.numbers import checked_numbers
 from thunk.ops.view import strided as _declares_relayout  # noqa: F401
-from thunk.runtime.tensors import birth, forget_value
+from thunk.runtime.tensors import birth, forget_value, new_tensor
 from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
@@ -39,7 +40,8 @@ _OWN = __file__.rsplit("lazy", 1)[0]
 _relayout = find_op("aten::relayout")
 _with_history = find_op("aten::with_history")
 _empty_strided = find_op("aten::empty_strided")
-_as_strided_scatter = find_op("aten::as_strided_scatter")
+_scatter = find_op("aten::as_strided_scatter")
+_PLACED = frozenset({find_op("aten::as_strided"), _scatter})  # they name places in a storage
 
 
 def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
@@ -50,7 +52,7 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
         if replaced is None:
             return run_now(op, args)
         op, args = replaced
-    elif op.needs_values or _has_gaps(op, args) or not _returns_tensors(op):
+    elif op.needs_values or _has_own_form(op, args) or not _returns_tensors(op):
         checks = op.checks(args)
         if checks is None:
             return run_now(op, args)
@@ -72,9 +74,9 @@ def _pending(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> Any:
     return result(trace, op, node, source)
 
 
-def _has_gaps(op: OpDef, args: tuple[Any, ...]) -> bool:
+def _has_own_form(op: OpDef, args: tuple[Any, ...]) -> bool:
     """Whether the result is memory of a form of its own, which a program's results never have."""
-    if op is not _empty_strided and op is not _as_strided_scatter:
+    if op is not _empty_strided and op is not _scatter:
         return False
     spec = infer(op, args)
     return bool(spec.offset) or not spec.is_non_overlapping_and_dense()
@@ -105,6 +107,8 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
         trace.at()
         numbers.clear()
         frozen = _frozen(trace, op, args, recording, numbers)
+        if op in _PLACED:
+            frozen = (trace.placed(args[0]), *frozen[1:])
     first = len(trace.scalars)
     known = trace.at().children.get((op, frozen))
     if known is not None and known.guards:
@@ -196,7 +200,7 @@ def _make(
     node.recording = state.grad_enabled
     node.where = user_line()
     with checked_numbers() as checked:
-        specs = infer(op, args)
+        specs = infer(op, tuple(map(_as_recorded, args, frozen)))
     node.guards = _guards(numbers, checked)
     wants = (
         state.grad_enabled
@@ -293,13 +297,24 @@ class OneOf:
         self.source = source
 
 
+def _as_recorded(value: Any, frozen: Any) -> Any:
+    """A tensor as the walk knows it, which may know nothing of where in its storage it lies."""
+    if isinstance(value, (tuple, list)) and len(value) == len(frozen):
+        return type(value)(map(_as_recorded, value, frozen))
+    if not isinstance(value, TensorBase) or value._spec.offset == frozen.spec.offset:
+        return value
+    return new_tensor(value._storage, frozen.spec)
+
+
 def look_into(tensor: Any, source: Any, node: TraceNode) -> None:
     """Make a pending tensor share the memory of `source`."""
     storage = source._storage
     storage.users += 1
     tensor._storage = storage
     tensor._versions = source._versions
-    tensor._spec = node.spec
+    own: TensorSpec = node.producer.args[0].spec
+    spec, shift = node.spec, source._spec.offset - own.offset
+    tensor._spec = replace(spec, offset=spec.offset + shift) if shift else spec
 
 
 def history_of_node(node: TraceNode, segment: Segment) -> Any:

@@ -6,6 +6,7 @@ changes anything, and a call that fails the test goes the slow way.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thunk.dispatch.hot import result_kind
@@ -15,6 +16,7 @@ from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import OneOf
 from thunk.lazy.trace import has_storage
+from thunk.runtime.tensors import forget_value
 
 if TYPE_CHECKING:
     from thunk.lazy.trace import Trace
@@ -155,7 +157,7 @@ def _make(shape: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[
         made.append(tensor)
         return tensor
     if kind is VIEW or kind is SHARED or kind is ONE_OF:
-        return _make_view(kind, shape[1], argument_at(shape[2], args, kwargs), made)
+        return _make_view(kind, shape[1], argument_at(shape[2], args, kwargs), shape[3], made)
     if kind is ARGUMENT:
         return argument_at(shape[1], args, kwargs)
     if kind is PLAIN:
@@ -166,13 +168,14 @@ def _make(shape: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[
     return tuple(parts) if kind is tuple else kind(parts)
 
 
-def _make_view(kind: Kind, node: TraceNode, source: Any, made: list[Any]) -> Any:
+def _make_view(kind: Kind, node: TraceNode, source: Any, start: int, made: list[Any]) -> Any:
     storage = source._storage
     tensor = _bare(result_kind[0])
     tensor._node = node
     tensor._storage = storage
     tensor._versions = source._versions
-    tensor._spec = node.spec
+    spec, shift = node.spec, source._spec.offset - start
+    tensor._spec = replace(spec, offset=spec.offset + shift) if shift else spec
     if kind is VIEW:
         tensor._origin = source
     elif kind is ONE_OF:
@@ -180,6 +183,8 @@ def _make_view(kind: Kind, node: TraceNode, source: Any, made: list[Any]) -> Any
     else:
         tensor._history = None
     storage.users += 1
+    if storage.foreign:
+        forget_value(tensor)
     made.append(tensor)
     return tensor
 

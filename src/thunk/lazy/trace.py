@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from thunk.autograd.edges import edge_of, is_refused
 from thunk.autograd.meta import requires_grad
 from thunk.dispatch.state import recorder_of_thread, state
-from thunk.lazy.home import external_of, home_of, owner_of, settle
+from thunk.lazy.home import (
+    external_of,
+    home_of,
+    home_of_window,
+    is_part,
+    is_small,
+    owner_of,
+    settle,
+)  # fmt: skip
 from thunk.lazy.modes import mode_token
 from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, LeafFact, TraceNode, leaf_fact
 from thunk.lazy.segment import Segment
 from thunk.ops.registry import t
-from thunk.runtime.storage import Storage
+from thunk.runtime.storage import Storage, copy_of
 from thunk.runtime.tensors import forget_value
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import InferenceCounter, TensorBase
@@ -61,6 +70,7 @@ class Trace:
         self.node: Any = self.detour
         # Where walks start in the modes that they started in last.
         self.first: tuple[Any, TraceNode] = (None, self.root)
+        self.places: dict[Any, dict[Any, None]] = {}  # where calls that look into leaves looked
         self.reset()
 
     def reset(self) -> None:
@@ -80,6 +90,7 @@ class Trace:
         self.registered: list[Any] = []
         self.foreign: list[tuple[Any, TraceNode]] = []  # reads of memory that others may write to
         self.writes: list[Write] = []
+        self.looked_elsewhere = False  # whether a place differed from that of an earlier walk
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
         self.segment = Segment(self)
         self.overwritten = self.segment.memory.overwritten
@@ -197,7 +208,7 @@ class Trace:
                             self.externals.append(tensor)
                         self.registered.append(tensor)
                         storage.node = tensor._node = child
-                        storage.users = 1
+                        storage.users += 1
                         self.node = child
                     except BaseException:
                         self.repair()
@@ -248,6 +259,11 @@ class Trace:
             if storage.node is not None:
                 return self._reinterpreted(tensor, storage, spec)
             storage.home = None
+        if is_part(storage, spec) and not requires_grad(tensor):
+            if storage.foreign:
+                return self._window_leaf(tensor)
+            if is_small(spec):
+                return self.know_window(tensor)  # wherever it lies, the walk is the same
         node: TraceNode | None = storage.node
         if node is None or node.trace is not self:
             if node is not None:
@@ -287,7 +303,7 @@ class Trace:
         return own
 
     def _leaf(self, tensor: Any, storage: Storage, spec: TensorSpec) -> TraceNode:
-        if storage.home is None:
+        if storage.plain is None or storage.home is None:
             settle(storage, spec, isinstance(tensor._versions, InferenceCounter))
         owner = owner_of(tensor, storage)
         differentiable = owner is not None and requires_grad(owner)
@@ -295,7 +311,6 @@ class Trace:
         node = self._leaf_of(fact, storage, owner if differentiable else None)
         if not storage.foreign:
             storage.node = node
-            storage.users = 0
             self.known.append(storage)
         return node
 
@@ -310,6 +325,14 @@ class Trace:
 
     def _leaf_of(self, fact: LeafFact, storage: Storage, owner: Any) -> TraceNode:
         """The present contents of a storage; their gradient leaves the trace at `owner`."""
+        node = self._leaf_node(fact, owner is not None)
+        self.leaves.append(storage.snapshot())
+        if owner is not None:
+            self.externals.append(external_of(owner))
+        return self._counted(node)
+
+    def _leaf_node(self, fact: LeafFact, differentiable: bool) -> TraceNode:
+        """The node for the leaf whose memory and external are the next in their lists."""
         parent = self.at()
 
         def make() -> TraceNode:
@@ -317,15 +340,46 @@ class Trace:
             node.spec = fact.spec
             node.leaf = len(self.leaves)
             node.inference = fact.inference
-            node.requires_grad = owner is not None
-            node.external = -1 if owner is None else len(self.externals)
+            node.requires_grad = differentiable
+            node.external = len(self.externals) if differentiable else -1
             return node
 
-        node = self.step(fact, make)
-        self.leaves.append(storage.snapshot())
-        if owner is not None:
-            self.externals.append(external_of(owner))
-        return self._counted(node)
+        return self.step(fact, make)
+
+    def placed(self, tensor: Any) -> TraceNode:
+        """The node that holds the present value of `tensor` as a window of its storage."""
+        node = self.node_of(tensor)
+        if node.spec.offset == tensor._spec.offset:
+            return node
+        return self.window(self.know_contents(tensor), tensor._spec)
+
+    def know_contents(self, tensor: Any) -> TraceNode:
+        """The node of all that the storage of `tensor` holds."""
+        storage: Storage = tensor._storage
+        if storage.node is None:
+            return self._leaf(tensor, storage, tensor._spec)
+        node: TraceNode = storage.node
+        return node
+
+    def know_window(self, tensor: Any) -> TraceNode:
+        """Let a view of memory be a leaf of its own, wherever it lies."""
+        node = tensor._node = self._window_leaf(tensor)
+        self.registered.append(tensor)
+        tensor._storage.users += 1
+        return node
+
+    def _window_leaf(self, tensor: Any) -> TraceNode:
+        """A leaf that holds a copy of what `tensor` shows now, and of no more than lies between.
+
+        Its node counts from the first element, the tensor's spec from the start of the storage.
+        """
+        copied = copy_of(tensor._storage, tensor._spec)
+        own = replace(tensor._spec, offset=0)
+        inference = isinstance(tensor._versions, InferenceCounter)
+        node = self._leaf_node(leaf_fact(home_of_window(own), False, inference), False)
+        self.leaves.append(copied)
+        self._counted(node)
+        return node if node.spec == own else self.window(node, own)
 
     def window(self, node: TraceNode, spec: TensorSpec) -> TraceNode:
         """What a tensor of this geometry shows of a storage's contents."""

@@ -187,6 +187,17 @@ def storage_for(spec: TensorSpec) -> Storage:
     return Storage(allocate(spec.extent() * spec.dtype.itemsize))
 
 
+def copy_of(storage: Storage, spec: TensorSpec) -> Bytes:
+    """A copy of the memory from the first to the last element that `spec` shows."""
+    data = storage.data
+    assert data is not None
+    itemsize = spec.dtype.itemsize
+    first, last = spec.offset * itemsize, spec.extent() * itemsize
+    fresh = allocate(last - first)
+    fresh[:] = data[first:last]
+    return fresh
+
+
 def array_of(storage: Storage, spec: TensorSpec) -> numpy.ndarray:
     """The NumPy array that is the window `spec` into `storage`; shares its memory."""
     if storage.data is None:

@@ -130,13 +130,14 @@ COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge
 UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "pos": "positive"}
 
 
-def _item(function: Callable[..., Any]) -> Callable[..., Any]:
+def _item(function: Callable[..., Any], windows: str) -> Callable[..., Any]:
     entry = Entry(function.__name__, lambda args, kwargs: function(*args, **kwargs))
+    entry.windows = windows
     return copy_of_function(entry.call)
 
 
 _ITEMS = {
-    "getitem": _item(indexing.get_item), "setitem": _item(indexing.set_item),
+    "getitem": _item(indexing.get_item, "read"), "setitem": _item(indexing.set_item, "write"),
     "delitem": indexing.delete_item,
 }  # fmt: skip
 
@@ -155,6 +156,9 @@ def _install() -> None:
         setattr(Operators, f"__{prefix}div__", getattr(Tensor, f"__{prefix}truediv__"))
     for special, function in _ITEMS.items():
         setattr(Operators, f"__{special}__", function)
+    for name in ("select", "narrow"):
+        packet = _packet(name)
+        packet.method.windows = packet.function.windows = "read"
 
 
 _install()
