@@ -17,7 +17,8 @@ import thunk.nn.functional as F
 from thunk import nn, optim
 from thunk.base.config import config
 from thunk.compat.plot import svg
-from thunk.compat.report import report
+from thunk.compat.report import Clocks, clocks, report
+from thunk.lazy import mark_step, metrics
 from thunk.optim.lr_scheduler import StepLR
 from thunk.utils.data import DataLoader, Subset
 from thunk.vision import datasets, transforms
@@ -50,7 +51,7 @@ class Net(nn.Module):
 class History:
     """What was seen of a training."""
 
-    began: float = field(default_factory=time.perf_counter)
+    began: Clocks = field(default_factory=clocks)
     steps: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     speeds: list[float] = field(default_factory=list)
@@ -60,7 +61,7 @@ class History:
 
     def elapsed(self) -> float:
         """Seconds since the beginning."""
-        return time.perf_counter() - self.began
+        return time.perf_counter() - self.began.wall
 
     def note(self, step: int, loss: float) -> None:
         """One look at the loss; the speed is that since the look before."""
@@ -104,7 +105,10 @@ def run(options: argparse.Namespace) -> float:
 def _trained(options: argparse.Namespace) -> float:
     thunk.manual_seed(options.seed)
     training, test = _digits(options)
-    model, history, display = Net(), History(), Display()
+    model = Net()
+    mark_step(wait=True)
+    metrics.reset()  # the account is of the training: weights are drawn as PyTorch draws them
+    history, display = History(), Display()
     optimizer = optim.Adadelta(model.parameters(), lr=1.0)
     scheduler = StepLR(optimizer, step_size=1, gamma=0.7)
     for epoch in range(1, options.epochs + 1):
@@ -143,6 +147,7 @@ def _train(
         loss = F.nll_loss(model(images), labels)
         loss.backward()
         optimizer.step()
+        mark_step()
         history.seen += len(images)
         if step % every == 0 or step == count:
             history.note(len(history.steps) * every, loss.item())
@@ -173,4 +178,4 @@ def _account(history: History, path: Path) -> None:
     ]
     path.write_text(svg(title, curves), encoding="utf-8")
     print(f"{history.accuracy:.2%} of unseen digits right; loss and speed are drawn in {path}")
-    print(report(history.elapsed()))
+    print(report(history.began))

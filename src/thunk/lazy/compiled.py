@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, Final
 
 from thunk.base.config import config
@@ -95,9 +95,10 @@ class Computation:
         if found is not None:
             return found
         count("UncachedCompile")
-        started = perf_counter()
+        started, worked = perf_counter(), thread_time()
         found = backend_named(self.backend).compile(self.graph, self.donated)
         observe("CompileTime", perf_counter() - started, "s")
+        observe("CompileProcessorTime", thread_time() - worked, "s")
         observe("TensorsGraphSize", self.nodes)
         if config.lazy_save_graphs_file:
             save_graph(self.graph, f"compiled for {self.backend}", found.text)

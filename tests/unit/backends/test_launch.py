@@ -27,7 +27,7 @@ from thunk.base.errors import where_recorded
 from thunk.runtime.backend import backend_named
 from thunk.runtime.launch import DependentFailure
 
-GATED = "aten::i0"  # has no lowering, so it is a step that calls Python
+GATED = "aten::_conj_physical"  # has no lowering, so it is a step that calls Python
 
 
 def ones(count: int = 4) -> numpy.ndarray:
@@ -46,7 +46,8 @@ def gated(count: int = 4) -> tuple[Program, list[Any]]:
     """A program that calls Python for its one step."""
     recorder = Recorder()
     x = recorder.input(ones(count))
-    return cpu.compile(recorder.outputs(recorder.call("i0", x)), frozenset()), recorder.arrays
+    made = recorder.call("_conj_physical", x)
+    return cpu.compile(recorder.outputs(made), frozenset()), recorder.arrays
 
 
 def looked_up() -> tuple[Program, list[Any]]:
@@ -170,7 +171,7 @@ def test_a_failure_names_the_line_that_recorded_it(gate: Gate) -> None:
     gate.body = fail
     gate.opened.set()
     recorder = Recorder()
-    called = recorder.call("i0", recorder.call("neg", recorder.input(ones())))
+    called = recorder.call("_conj_physical", recorder.call("neg", recorder.input(ones())))
     program = cpu.compile(recorder.outputs(called), frozenset())
     launch = program.launch(recorder.arrays, [])
     child = program.launch(launch.outputs, [])
@@ -276,7 +277,7 @@ def test_a_step_may_run_its_own_program(gate: Gate) -> None:
     recorder = Recorder()
     x = recorder.input(ones(6))
     doubled = recorder.call("add.Tensor", x, x)
-    inner = recorder.call("i0", doubled)
+    inner = recorder.call("_conj_physical", doubled)
     made = recorder.call("add.Tensor", recorder.call("neg", inner), doubled)
     program = cpu.compile(recorder.outputs(made), frozenset())
     depth = 0
@@ -291,7 +292,7 @@ def test_a_step_may_run_its_own_program(gate: Gate) -> None:
 
     gate.body = body
     gate.opened.set()
-    # f(x) = 2x - i0(2x); i0 at the bottom is the identity, so f there is 0, and above f(2x) + 2x.
+    # f(x) = 2x - g(2x); g at the bottom is the identity, so f there is 0, and above f(2x) + 2x.
     assert numbers(program.run(recorder.arrays, [])[0]) == [0.0] * 6
 
 

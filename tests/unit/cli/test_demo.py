@@ -23,6 +23,10 @@ def test_the_demo_trains_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture
     account = text.split("thunk:")[1]
     assert int(account.split("UncachedCompile")[1].split()[0].replace(",", "")) > 0, "it compiled"
     assert "no operation was recorded" not in account
+    assert "fallbacks: none" in account
+    assert "found again" in account
+    for word in ("tracing, and Python beside it", "compiling", "running"):
+        assert float(account.split(f"{word} ")[1].split(" s")[0]) > 0, word
     lines = ElementTree.parse(plot).getroot().findall(".//{http://www.w3.org/2000/svg}polyline")
     assert len(lines) == 2
 

@@ -292,6 +292,11 @@ def flight() -> Flight:
     return made
 
 
+def seconds_run() -> float:
+    """The processor's time that runs on the native thread have taken so far."""
+    return flight().worker.seconds if flight.cache_info().currsize else 0.0
+
+
 def wait_all() -> None:
     """Return when every run is over; raise the first failure that nobody was told of."""
     if flight.cache_info().currsize:

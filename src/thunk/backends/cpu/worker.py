@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import numpy
 
@@ -21,6 +22,7 @@ from thunk.backends.cpu.worker_code import (
     SET_MASK,
     STATE_WORDS,
     SUBMITTED,
+    THREAD,
     WANTED,
     queue,
 )
@@ -46,6 +48,7 @@ class Worker:
         self._address = int(self._state.ctypes.data)
         self._native = queue()
         self.alive = False
+        self._seconds = 0.0
         self.set_depth(depth)
 
     def start(self) -> None:
@@ -112,9 +115,19 @@ class Worker:
         """Run jobs again; to be called when all that was queued is over."""
         self._state[HALTED] = 0
 
+    @property
+    def seconds(self) -> float:
+        """The processor's time that the thread has taken; of a thread that ended, to its end."""
+        if self.alive and hasattr(time, "pthread_getcpuclockid"):
+            clock = time.pthread_getcpuclockid(int(self._state[THREAD]))
+            self._seconds = time.clock_gettime(clock)
+        return self._seconds
+
     def stop(self) -> None:
         """Finish what is queued and end the thread."""
         if self.alive:
+            self.wait_all()
+            self._seconds = self.seconds
             self._native.stop(self._address)
             self.alive = False
 
