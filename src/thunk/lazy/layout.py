@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from thunk.lazy.memory import lies_as_it_says
@@ -104,6 +105,13 @@ def residual_nodes(trace: Trace, ends: list[TraceNode]) -> list[TraceNode]:
         released |= nodes
     stack = [node.producer for node in ends]
     stack += [node for node in segment.backward_nodes if node not in released]
+    return values_read(trace, stack, released)
+
+
+def values_read(
+    trace: Trace, stack: list[TraceNode], released: Collection[TraceNode] = ()
+) -> list[TraceNode]:
+    """What backward passes from these operations read, but for what `released` ones would."""
     seen: set[TraceNode] = set()
     found: dict[TraceNode, None] = {}
     while stack:
@@ -117,6 +125,21 @@ def residual_nodes(trace: Trace, ends: list[TraceNode]) -> list[TraceNode]:
         if node not in released:
             found.update(dict.fromkeys(reads_of(node)))
         stack += [each.producer for each in operands_of(node.args)]
+    return list(found)
+
+
+def values_nobody_reads(
+    path: Sequence[TraceNode], released: Collection[TraceNode]
+) -> list[TraceNode]:
+    """What released operations of a walk read and no other does."""
+    found: dict[TraceNode, None] = {}
+    for node in path:
+        if node in released:
+            found.update(dict.fromkeys(reads_of(node)))
+    for node in path:
+        if node not in released and any(each.requires_grad for each in node.outputs or (node,)):
+            for each in reads_of(node):
+                found.pop(each, None)
     return list(found)
 
 

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from thunk.autograd.edges import is_leaf
-from thunk.autograd.saved import SavedValue
 from thunk.base.errors import Mismatch, recorded_at
 from thunk.lazy.arguments import items_at
 from thunk.lazy.compiled import Computation, computation_of
-from thunk.lazy.layout import COUNTS, HOLDS, Layout, Residual
+from thunk.lazy.kept import Kept, KeptLeaf
+from thunk.lazy.layout import HOLDS, Layout, Residual
 from thunk.lazy.node import LeafFact, TraceNode, leaf_fact
 from thunk.lazy.program import GraphOfPath
 from thunk.lazy.run import Run
-from thunk.lazy.segment import Segment, history_from
+from thunk.lazy.segment import Segment
 from thunk.lazy.tally import Tally
 from thunk.lazy.trace import Trace
 from thunk.ops.rules.numbers import check_fits
@@ -59,8 +59,8 @@ class Plan:
 
     __slots__ = (
         "computation", "constants", "differentiable", "empty", "graph", "guards", "inputs",
-        "leaves", "moved", "numbers", "outputs", "residuals", "sharing", "spare", "storages",
-        "stored", "tally", "undo", "written",
+        "kept", "leaves", "moved", "numbers", "outputs", "residuals", "sharing", "spare",
+        "storages", "stored", "tally", "undo", "written",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, layout: Layout) -> None:
@@ -95,6 +95,9 @@ class Plan:
                 each._replace(output=places[each.node] if each.needs_output else -1)
                 for each in layout.residuals
             ]
+        )
+        self.kept = tuple(
+            [Result(each.node) if each.needs_output else None for each in self.residuals]
         )
         self.tally = Tally(trace.end.path(), len(trace.results), len(facts) + len(layout.sharing),
                            len(outputs))  # fmt: skip
@@ -191,8 +194,10 @@ class Plan:
         if segment.trace is not None:
             segment.finish({})
         if owners is not None:
-            for residual, owner in zip(self.residuals, owners, strict=True):
-                segment.residuals[residual.node] = _kept(segment, residual, owner, outputs, run)
+            for residual, made, owner in zip(self.residuals, self.kept, owners, strict=True):
+                segment.residuals[residual.node] = _kept(
+                    segment, residual, made, owner, outputs, run
+                )
 
 
 def _receive(storage: Storage, data: Bytes, spec: TensorSpec, run: Run | None) -> None:
@@ -239,24 +244,20 @@ def _donated(
 
 
 def _kept(
-    segment: Segment, residual: Residual, owner: Any, outputs: list[Bytes], run: Run | None
-) -> Any:
+    segment: Segment, residual: Residual, fact: Result | None, owner: Any, outputs: list[Bytes],
+    run: Run | None,
+) -> Any:  # fmt: skip
     """What backward reads: the memory that still holds the value, watched for writes."""
     node, told = residual.node, residual.owner
-    if told is None or told.kind is COUNTS:
-        storage, spec = Storage(outputs[residual.output]), node.spec.fresh()
-        storage.launch = run
+    if fact is not None:
+        storage, spec = fact.storage(outputs[residual.output], run), fact.spec
     else:
         storage = owner._storage
-        spec = owner._spec if told.kind is HOLDS else node.spec
+        spec = owner._spec if told is not None and told.kind is HOLDS else node.spec
     versions = VersionCounter() if owner is None else owner._versions
     counter = segment.memory.counter_of(node) or versions
-    if told is not None and told.kind is HOLDS and counter is versions and is_leaf(owner):
-        # It may yet ask for gradients, or not any more.
-        return SavedValue(owner, seen_by_hooks=False)
-    kept = new_tensor(storage, spec, counter)
-    edge = segment.edge(node)
-    if edge is not None:
-        kept._history = history_from(edge)
-    # What is cut now was called before whatever block of hooks the cut happens in.
-    return SavedValue(kept, seen_by_hooks=False)
+    may_be_leaf = node.external >= 0 or not node.requires_grad
+    shown = told is not None and told.kind is HOLDS and counter is versions
+    if shown and may_be_leaf and is_leaf(owner):
+        return KeptLeaf(owner)
+    return Kept(node, new_tensor(storage, spec, counter))

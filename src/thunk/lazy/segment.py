@@ -42,6 +42,7 @@ class Segment:
         self.freed = False  # whether something was, by a pass that nobody remembers
         self.externals: list[Any] = []
         self.scalars: list[Any] = []
+        self.end: TraceNode | None = None  # of the walk, once it was cut
         self.released: list[frozenset[TraceNode]] = []  # by backward passes that were replayed
 
     def backward(self, node: TraceNode) -> TraceBackward:
@@ -99,9 +100,19 @@ class Segment:
             and back.recorded is node.producer and edge.index == index
         )  # fmt: skip
 
+    @property
+    def exits(self) -> list[Any]:
+        """What gradients leave the walk for."""
+        return self.externals if self.trace is None else self.trace.externals
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The runtime scalars of the walk."""
+        return self.scalars if self.trace is None else self.trace.scalars
+
     def _leaving(self, index: int) -> Edge | None:
         """The edge of a gradient that leaves the walk; a leaf's is made when it is needed."""
-        externals = self.externals if self.trace is None else self.trace.externals
+        externals = self.exits
         found = externals[index]
         if isinstance(found, TensorBase):
             found = externals[index] = leaf_edge(found)
@@ -110,8 +121,7 @@ class Segment:
 
     def number(self, index: int) -> Any:
         """A runtime scalar of the walk."""
-        value = (self.scalars if self.trace is None else self.trace.scalars)[index]
-        return traced(value, index)
+        return traced(self.numbers[index], index)
 
     def value(self, reader: TraceBackward, node: TraceNode) -> Any:
         """The tensor that a formula of `reader` reads for `node`."""
@@ -129,11 +139,14 @@ class Segment:
             raise RuntimeError(FREED)
         return kept.unpack(reader)
 
+    def history(self, node: TraceNode) -> History | None:
+        """The history of a tensor that shows the value of `node`."""
+        edge = self.edge(node)
+        return None if edge is None else history_from(edge)
+
     def _as_now(self, node: TraceNode, storage: Any) -> Any:
         seen = new_tensor(storage, node.spec)
-        edge = self.edge(node)
-        if edge is not None:
-            seen._history = history_from(edge)
+        seen._history = self.history(node)
         return seen
 
     def finish(self, residuals: dict[TraceNode, Any]) -> None:
@@ -141,6 +154,7 @@ class Segment:
         assert self.trace is not None
         self.externals = self.trace.externals
         self.scalars = self.trace.scalars
+        self.end = self.trace.end
         self.residuals = residuals
         self.trace = None
 
