@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from . import census
 from .compiled import CHECKS, Tally
 
 FLOORS = Path(__file__).with_name("compiled_floors.toml")
@@ -38,7 +39,7 @@ def table(tallies: list[Tally]) -> str:
                 [each.right for each in chosen], [each.excused for each in chosen],
                 [each.samples for each in chosen])))
         lines.append(f"{family:11}" + "".join(f"{cell:>28}" for cell in cells))
-    return "\n".join([*lines, *_calls(tallies)])
+    return "\n".join([*lines, *_calls(tallies), *census.lines(tallies)])
 
 
 def _calls(tallies: list[Tally]) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 import torch
 from tests.torch.oracle import compiled_report
 from tests.torch.oracle.catalog import Entry, entries
+from tests.torch.oracle.census import often_used, operators_outside, reason
 from tests.torch.oracle.compiled import checks_of, judge_compiled
 from tests.torch.oracle.compiled_known import known_reason
 from tests.torch.oracle.subject import Subject
@@ -22,22 +23,8 @@ from tests.torch.oracle.verdict import Case
 from thunk.backends.cpu.runner import threads
 
 MOST_SAMPLES = int(os.environ.get("THUNK_COMPILED_SAMPLES", "3"))
-NAMES = Path(__file__).parents[1] / "data" / "api_census_top350.tsv"
 CASES = [(entry, dtype) for entry in entries() if entry.outside is None
          for dtype in entry.dtypes()]
-
-
-@functools.cache
-def often_used() -> frozenset[str]:
-    """The functions and methods among the names that most packages use, without their modules."""
-    found = set()
-    for line in NAMES.read_text().splitlines():
-        name = line.split("\t")[0]
-        for home in ("torch.nn.functional.", "torch.", "Tensor."):
-            if name.startswith(home):
-                found.add(name.removeprefix("torch." if "functional" in home else home))
-                break
-    return frozenset(found)
 
 
 def case_name(value: object) -> str:
@@ -65,6 +52,6 @@ def test_entry(entry: Entry, dtype: torch.dtype) -> None:
     wrong = [f"{each.check}: {line}" for each in tallies for line in each.failures
              if not known_reason(each.entry, each.check)]
     if entry.name in often_used():
-        wrong += [f"{each.check}: calls back: {dict(each.called_back)}"
-                  for each in tallies if each.excused < each.samples]
+        wrong += [f"{each.check}: {name} is often used and not compiled"
+                  for each in tallies for name in operators_outside(each) if not reason(name)]
     assert not wrong, "\n".join([f"{entry.full_name} {dtype}", *wrong])

@@ -108,12 +108,6 @@ def test_places_in_sorted_sequences(right: bool) -> None:
         assert not agree(recorder).schedule.fallbacks
 
 
-def test_long_rows_call_back() -> None:
-    recorder = Recorder()
-    recorder.outputs(*recorder.call("sort.stable", recorder.input(values("f4", 900)), True, 0))
-    assert agree(recorder).schedule.fallbacks == {"aten::sort.stable": 1}
-
-
 @pytest.mark.parametrize("shape", [(6, 7), (7,), (1, 7)], ids=str)
 def test_elements_chosen_by_a_mask(shape: tuple[int, ...]) -> None:
     recorder = Recorder()
@@ -142,3 +136,36 @@ def test_distances_of_sets(p: float) -> None:
         distances, recorder.call("_cdist_backward", grad, left, right, p, distances)
     )
     assert not agree(recorder, 1e-4).schedule.fallbacks
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "i4", "u1", "?"], ids=name_of)
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("shape, dim", [((300,), 0), ((3, 1025), 1), ((700, 2), 0)], ids=str)
+def test_long_rows_are_merged(
+    dtype: Any, shape: tuple[int, ...], dim: int, descending: bool
+) -> None:
+    array = with_nan(dtype, *shape)
+    run("sort.stable", array, True, dim, descending)
+    run("sort.stable", numpy.swapaxes(numpy.swapaxes(array, 0, -1).copy(), 0, -1), None, dim, True)
+    if dtype == "?":
+        return  # the others refuse it
+    run("topk", array, 7, dim, descending, True)
+    for name in ("kthvalue", "median.dim", "nanmedian.dim"):
+        run(name, array, *([5] if name == "kthvalue" else []), dim, descending)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("size", [257, 1000, 1024])
+def test_long_sequences_are_searched_by_halves(dtype: Any, size: int) -> None:
+    sequence = numpy.sort(random.integers(-400, 400, (2, size)), 1).astype(dtype)
+    wanted = random.integers(-420, 420, (2, 50)).astype(dtype)
+    for right in (False, True):
+        recorder = Recorder()
+        one = recorder.input(sequence)
+        recorder.outputs(
+            recorder.call("searchsorted.Tensor", one, recorder.input(wanted), False, right, None,
+                          None),
+            recorder.call("searchsorted.Tensor", recorder.input(sequence[0].copy()),
+                          recorder.input(wanted), True, right, None, None),
+        )  # fmt: skip
+        assert not agree(recorder).schedule.fallbacks

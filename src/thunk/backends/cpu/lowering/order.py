@@ -1,7 +1,7 @@
-"""Sorting of short rows: an element's place is the number of those before it.
+"""Sorting of rows. In a short one an element's place is the number of those before it; the runs of
+a long one are merged.
 
-NaN is larger than everything and equals keep their order, as in the reference rules. Long rows
-call back: there a sort that looks at fewer pairs is faster.
+NaN is larger than everything and equals keep their order, as in the reference rules.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy
 
+from thunk.backends.cpu.llvm.sorting import sort_rows
 from thunk.backends.cpu.lowering.comparison import common_dtype
 from thunk.backends.cpu.lowering.index import in_order
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
-from thunk.compiler.lowering import At, Domain, Unsupported, lowering
+from thunk.compiler.lowering import At, Domain, LibraryCall, Unsupported, lowering
 from thunk.ir.graph import Value
 from thunk.types import dtype as d
 from thunk.types.spec import contiguous_strides
@@ -50,8 +51,6 @@ class Rows:
 
     def __init__(self, at: At, source: Access, sizes: tuple[int, ...], dim: int,
                  descending: bool = False) -> None:  # fmt: skip
-        if sizes[dim] > LONGEST or prod(sizes) * sizes[dim] > MOST_PAIRS:
-            raise Unsupported("long rows")
         self.at = at
         self.sizes = sizes
         self.dim = dim
@@ -87,7 +86,56 @@ class Rows:
         return self._written(self.domain.place(self.dim), d.int64)
 
 
-def _store_both(at: At, rows: Rows, element: Any) -> None:
+class LongRows:
+    """The same by merging: the order comes from a routine of its own."""
+
+    def __init__(self, at: At, source: Access, sizes: tuple[int, ...], dim: int,
+                 descending: bool = False) -> None:  # fmt: skip
+        self.at, self.source, self.sizes, self.dim = at, source, sizes, dim
+        self.domain = at.over(sizes)
+        self.own = at.lower.load(source)
+        kind = self.own.dtype if self.own.dtype.is_floating_point else d.int64
+        if self.own.dtype is d.uint64:
+            raise Unsupported("numbers beyond those of a signed type")
+        rest = contiguous_strides((*sizes[:dim], *sizes[dim + 1 :], sizes[dim]))
+        self.strides = (*rest[:dim], rest[-1], *rest[dim:-1])
+        keys, self.order, room = (self._memory(each) for each in (kind, d.int64, d.int64))
+        self.domain.write(keys, self.own.to(kind))
+        rows = prod(sizes) // sizes[dim]
+        function = sort_rows(kind.name, rows, sizes[dim], descending)
+        at.lower.items.append(
+            LibraryCall("sort_rows", [keys], [self.order, room], function, 0, 0, None,
+                        at.node.where)
+        )  # fmt: skip
+
+    def _memory(self, element: Any) -> Access:
+        buffer = self.at.lower.temporary(element, prod(self.sizes))
+        return Access(buffer, element, self.strides)
+
+    def sorted(self, element: Any) -> Access:
+        """The rows in order."""
+        steps = self.source.strides
+        still = tuple([0 if loop == self.dim else step for loop, step in enumerate(steps)])
+        place = self.at.lower.load(self.order) * steps[self.dim]
+        target = self._memory(element)
+        self.domain.write(target, self.at.terms.lookup(self.source.over(still), place))
+        return target
+
+    def origins(self) -> Access:
+        """Where the elements of the sorted rows were."""
+        return self.order
+
+
+def _rows(
+    at: At, source: Access, sizes: tuple[int, ...], dim: int, descending: bool = False
+) -> Rows | LongRows:
+    """Rows sorted in the way that suits their length."""
+    short = sizes[dim] <= LONGEST and prod(sizes) * sizes[dim] <= MOST_PAIRS
+    kind = Rows if short else LongRows
+    return kind(at, source, sizes, dim, descending)
+
+
+def _store_both(at: At, rows: Rows | LongRows, element: Any) -> None:
     """Values and indices; results may be shorter along the dimension than the rows."""
     domain = at.points()
     domain.store(at.lower.load(rows.sorted(element)), 0)
@@ -109,7 +157,7 @@ def sort(at: At, self: Value, stable: Any, dim: int, descending: bool) -> None:
     if _scalar(at, self):
         return
     shape = self.spec.shape
-    rows = Rows(at, at.lower.window(self), shape, dim % len(shape), descending)
+    rows = _rows(at, at.lower.window(self), shape, dim % len(shape), descending)
     _store_both(at, rows, self.spec.dtype)
 
 
@@ -118,11 +166,13 @@ def topk(at: At, self: Value, k: int, dim: int, largest: bool, sorted: bool) -> 
     if _scalar(at, self):
         return
     shape = self.spec.shape
-    rows = Rows(at, at.lower.window(self), shape, dim % len(shape), largest)
+    rows = _rows(at, at.lower.window(self), shape, dim % len(shape), largest)
     _store_both(at, rows, self.spec.dtype)
 
 
-def _store_one(at: At, rows: Rows, rank: Any, dim: int, keepdim: bool, element: Any) -> None:
+def _store_one(
+    at: At, rows: Rows | LongRows, rank: Any, dim: int, keepdim: bool, element: Any
+) -> None:
     """The element of rank `rank` (a number, or a term over the rows) and where it was."""
     sizes = rows.sizes
     kept = (*sizes[:dim], 1, *sizes[dim + 1 :]) if keepdim else (*sizes[:dim], *sizes[dim + 1 :])
@@ -153,7 +203,7 @@ def kthvalue(at: At, self: Value, k: int, dim: int, keepdim: bool) -> None:
         return
     shape = self.spec.shape
     dim %= len(shape)
-    rows = Rows(at, at.lower.window(self), shape, dim)
+    rows = _rows(at, at.lower.window(self), shape, dim)
     _store_one(at, rows, k - 1, dim, keepdim, self.spec.dtype)
 
 
@@ -169,7 +219,7 @@ def _store_median(
     at: At, self: Value, source: Access, shape: tuple[int, ...], dim: int, keepdim: bool,
     ignore_nan: bool,
 ) -> None:  # fmt: skip
-    rows = Rows(at, source, shape, dim)
+    rows = _rows(at, source, shape, dim)
     middle = (shape[dim] - 1) // 2
     missing = _missing(rows.own)
     if missing is None:
@@ -269,9 +319,12 @@ def searchsorted(
     """The number of elements of the sequence before each value."""
     sequence = sorted_sequence.spec
     size = sequence.shape[-1]
-    if sorter is not None or size > LONGEST or sequence.dtype is not self.spec.dtype:
-        raise Unsupported("a long sequence, or one that is sorted by indices")
+    if sorter is not None or sequence.dtype is not self.spec.dtype:
+        raise Unsupported("a sequence that is sorted by indices")
     shape = at.result.shape
+    if size > LONGEST:
+        _search(at, sorted_sequence, self, right or side == "right")
+        return
     domain = at.over((*shape, size))
     leading = (0,) * len(shape) if len(sequence.shape) == 1 else (*sequence.strides[:-1], 0)
     known = at.lower.load(
@@ -303,3 +356,22 @@ def isin(
     other = at.lower.load(in_order(at, test_elements).over((*[0] * len(shape), 1))).to(wide)
     kept, found = domain.reduce("or", own.eq(other), (len(shape),)).kept(False)
     kept.store(~found if invert else found)
+
+
+def _search(at: At, sorted_sequence: Value, self: Value, after: bool) -> None:
+    """The same by halves: falling powers of two are added while what they lead to is before."""
+    sequence = sorted_sequence.spec
+    size = sequence.shape[-1]
+    domain = at.points()
+    rank = len(domain.sizes)
+    leading = (0,) * rank if len(sequence.shape) == 1 else (*sequence.strides[:-1], 0)
+    access = at.lower.window(sorted_sequence).over(leading)
+    value = domain.read(self)
+    found: Expression = at.terms.constant(0, d.int64)
+    for power in reversed(range(size.bit_length())):
+        probe = found + ((1 << power) - 1)
+        inside = probe < size
+        known = at.terms.lookup(access, inside.where(probe, 0) * sequence.strides[-1])
+        beyond = known > value if after else known >= value
+        found = found + (inside & ~beyond).where(at.terms.constant(1 << power, d.int64), 0)
+    domain.store(found)
