@@ -7,11 +7,9 @@ from the arguments alone becomes an edge: from here the same call is one diction
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
-from thunk.base.config import config
 from thunk.dispatch.hot import Entry
 from thunk.dispatch.state import state
 from thunk.lazy.arguments import Place, argument_at, places_of
@@ -19,6 +17,7 @@ from thunk.lazy.chance import Offset, Seed
 from thunk.lazy.layout import DEAD
 from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
+from thunk.lazy.period import reason_to_cut
 from thunk.lazy.record import OneOf, is_default
 from thunk.lazy.replay import ARGUMENT, NEW, OFFSET, ONE_OF, PLAIN, RAW, SEED, SHARED, VIEW, Replay
 from thunk.lazy.trace import Trace, has_storage, slot_of
@@ -35,8 +34,9 @@ def on_miss(
         return entry.slow(args, kwargs)
     position = trace.end
     start = trace.at()
-    if _is_long(start):
-        trace.launch("trace too long")
+    reason = reason_to_cut(trace, start)
+    if reason:
+        trace.launch(reason)
         return entry.call(*args, **kwargs)  # the operands are leaves of a new walk
     if start is not position or key in start.children:
         found = start.children.get(key)
@@ -53,28 +53,6 @@ def on_miss(
     result = entry.slow(args, kwargs)
     journal.remember(entry, key, numbers, result)
     return result
-
-
-def _is_long(node: TraceNode) -> bool:
-    """Whether the walk is cut here, so that a loop that never syncs needs bounded memory."""
-    too_long = (
-        node.depth >= config.lazy_longest_trace or node.nbytes >= config.lazy_largest_trace << 20
-    )
-    return too_long and not _inside_another_call()
-
-
-_HERE = __file__.rsplit("lazy", 1)[0]
-_UNSAFE = tuple([os.path.join(_HERE, each) for each in ("lazy", "autograd")])
-
-
-def _inside_another_call() -> bool:
-    """Whether somebody up the stack is in the middle of something, and holds nodes of the walk."""
-    frame: Any = sys._getframe(4)  # below `Trace.miss`
-    while frame is not None:
-        if frame.f_code.co_filename.startswith(_UNSAFE):
-            return True
-        frame = frame.f_back
-    return False
 
 
 _ONE_PLAIN = Replay.of_one()

@@ -71,6 +71,7 @@ class Trace:
         # Where walks start in the modes that they started in last.
         self.first: tuple[Any, TraceNode] = (None, self.root)
         self.places: dict[Any, dict[Any, None]] = {}  # where calls that look into leaves looked
+        self.period: Any = None  # what the walk is expected to repeat until it is cut
         self.reset()
 
     def reset(self) -> None:
@@ -90,6 +91,7 @@ class Trace:
         self.registered: list[Any] = []
         self.foreign: list[tuple[Any, TraceNode]] = []  # reads of memory that others may write to
         self.writes: list[Write] = []
+        self.look_at = 256  # how deep in the walk it is asked whether it repeats
         self.looked_elsewhere = False  # whether a place differed from that of an earlier walk
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
         self.segment = Segment(self)
