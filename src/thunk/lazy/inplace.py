@@ -18,9 +18,10 @@ from thunk.dispatch.state import no_grad_recording, state
 from thunk.ir.opdef import OpDef
 from thunk.lazy.eager import run_now
 from thunk.lazy.home import base_of
+from thunk.lazy.memory import Write
 from thunk.lazy.node import THROUGH_VIEW, TraceNode
 from thunk.lazy.record import history_of_node
-from thunk.lazy.trace import Trace, Write, has_history, has_storage, traces
+from thunk.lazy.trace import Trace, has_history, has_storage, traces
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
 from thunk.types.tensor_base import TensorBase

@@ -13,6 +13,14 @@ from typing import Any, NamedTuple
 from thunk.lazy.node import LEAF, OUTPUT, TraceNode
 
 
+class Write(NamedTuple):
+    """One write that was recorded."""
+
+    target: Any
+    simple: bool  # whether a replay can do it again
+    depth: int  # where in the walk the last of those stands that may not read the old value now
+
+
 class Written(NamedTuple):
     """A write to memory that is counted by several counters."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from thunk.autograd.edges import edge_of, is_refused
 from thunk.autograd.meta import requires_grad
@@ -23,6 +23,7 @@ from thunk.lazy.home import (
     owner_of,
     settle,
 )  # fmt: skip
+from thunk.lazy.memory import Write
 from thunk.lazy.modes import mode_token
 from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, LeafFact, TraceNode, leaf_fact
 from thunk.lazy.segment import Segment
@@ -35,14 +36,6 @@ from thunk.types.tensor_base import InferenceCounter, TensorBase
 _bare = object.__new__
 _raw_storage: Any = TensorBase.__dict__["_storage"]
 _raw_history: Any = TensorBase.__dict__["_history"]
-
-
-class Write(NamedTuple):
-    """One write that was recorded."""
-
-    target: Any
-    simple: bool  # whether a replay can do it again
-    depth: int  # where in the walk the last of those stands that may not read the old value now
 
 
 class Detour:
