@@ -31,6 +31,7 @@ class Owner(NamedTuple):
     kind: str
     among: int
     place: int
+    start: int = 0  # where the tensor begins, as the walk counts
 
     def of(self, lists: Lists) -> Any:
         """The tensor, in a walk's lists."""
@@ -63,7 +64,9 @@ class Residual(NamedTuple):
         node: Any = tensors[owner.place]._node
         if node is None or owner.kind is COUNTS:
             return node is not None
-        return node is self.node if owner.kind is HOLDS else node.memory is self.node.memory
+        if owner.kind is HOLDS:
+            return node is self.node
+        return node.memory is self.node.memory and node.spec.offset == owner.start
 
 
 class Layout(NamedTuple):
@@ -146,22 +149,22 @@ def values_nobody_reads(
 def _with_owners(trace: Trace, nodes: list[TraceNode], alive: list[int]) -> list[Residual]:
     """Which tensor will tell of each value after the cut."""
     holders: dict[TraceNode, tuple[int, int]] = {}
-    showing: dict[TraceNode, tuple[int, int]] = {}
+    showing: dict[TraceNode, tuple[int, int, int]] = {}
     places = [(RESULTS, index, trace.results[index]) for index in alive]
     places += [(REGISTERED, index, each) for index, each in enumerate(trace.registered)]
     for among, index, tensor in places:
         held: TraceNode | None = tensor._node
         if held is not None:
             holders.setdefault(held, (among, index))
-            showing.setdefault(held.memory, (among, index))
+            showing.setdefault(held.memory, (among, index, held.spec.offset))
     for index, (_, read) in enumerate(trace.foreign):
-        showing.setdefault(read.memory, (FOREIGN, index))
+        showing.setdefault(read.memory, (FOREIGN, index, 0))
     return [Residual(node, _owner(trace, node, holders, showing)) for node in nodes]
 
 
 def _owner(
     trace: Trace, node: TraceNode, holders: dict[TraceNode, tuple[int, int]],
-    showing: dict[TraceNode, tuple[int, int]],
+    showing: dict[TraceNode, tuple[int, int, int]],
 ) -> Owner | None:  # fmt: skip
     if node in holders:
         return Owner(HOLDS, *holders[node])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from thunk.autograd.edges import is_leaf
@@ -252,8 +253,10 @@ def _kept(
     if fact is not None:
         storage, spec = fact.storage(outputs[residual.output], run), fact.spec
     else:
-        storage = owner._storage
-        spec = owner._spec if told is not None and told.kind is HOLDS else node.spec
+        storage, spec = owner._storage, owner._spec
+        if told is not None and told.kind is not HOLDS:
+            # The walk counts from the first element of what lies at another place each time.
+            spec = replace(node.spec, offset=node.spec.offset + spec.offset - told.start)
     versions = VersionCounter() if owner is None else owner._versions
     counter = segment.memory.counter_of(node) or versions
     may_be_leaf = node.external >= 0 or not node.requires_grad

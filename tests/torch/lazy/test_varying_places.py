@@ -51,6 +51,20 @@ def views_of_windows(lib: Any) -> Iterator[Any]:
 
 
 @scenario
+def windows_that_backward_reads_after_a_cut(lib: Any) -> Iterator[Any]:
+    x = data(lib)
+    weight = lib.linspace(-1, 1, 15).reshape(5, 3).requires_grad_()
+    for start in (0, 4, 8, 2, 6):
+        window = x[start : start + 4]
+        part = window.view(2, 2, 5)[1]
+        loss = (window.view(-1, 5) @ weight).sin().sum() + (part @ weight).exp().mean()
+        yield loss  # read, so that the gradient is of a program of its own
+        weight.grad = None
+        loss.backward()
+        yield weight.grad
+
+
+@scenario
 def writes_through_windows(lib: Any) -> Iterator[Any]:
     x = data(lib)
     for start in (1, 5, 9):
