@@ -4,6 +4,7 @@ from thunk.backends.cpu.lowering import (
     activation,
     arithmetic,
     attention,
+    bags,
     batch,
     bits,
     comparison,
@@ -33,7 +34,7 @@ from thunk.backends.cpu.lowering import (
 )
 
 TABLES = (
-    activation, arithmetic, attention, batch, bits, comparison, convolution, counter, distance,
-    factors, functions, grid, index, loss, margins, memory, order, pool, pool_ranges, product,
-    reduction, resample, rows, scan, scattering, smooth, special, triangles, update,
+    activation, arithmetic, attention, bags, batch, bits, comparison, convolution, counter,
+    distance, factors, functions, grid, index, loss, margins, memory, order, pool, pool_ranges,
+    product, reduction, resample, rows, scan, scattering, smooth, special, triangles, update,
 )  # fmt: skip

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy
+
+from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Scalar, Value
@@ -110,3 +113,41 @@ def _aligned(value: Value, rank: int) -> tuple[int, ...]:
     spec = value.spec
     steps = [0 if size == 1 else step for size, step in zip(spec.shape, spec.strides, strict=True)]
     return (*[0] * (rank - len(steps)), *steps)
+
+
+def _pairs(at: At, self: Value) -> tuple[Domain, tuple[Expression, Expression], Expression]:
+    """Loops over pairs of rows and features, both rows' numbers, and their differences."""
+    rows, features = self.spec.shape
+    numbers = numpy.triu_indices(rows, 1)
+    if not numbers[0].size or not features:
+        raise Unsupported("no pairs")
+    domain = at.over((numbers[0].size, features))
+    first, second = (domain.table(each.astype(numpy.int64), (0,)) for each in numbers)
+    window = at.lower.window(self)
+    still = window.over((0, window.strides[1]))
+    left, right = (at.terms.lookup(still, each * window.strides[0]) for each in (first, second))
+    return domain, (first, second), left - right
+
+
+@lowering("_pdist_forward")
+def pdist(at: At, self: Value, p: Any) -> None:
+    domain, _, difference = _pairs(at, self)
+    _store_norms(at, domain, difference, _fixed(p))
+
+
+@lowering("_pdist_backward")
+def pdist_backward(at: At, grad: Value, self: Value, p: Any, pdist: Value) -> None:
+    order = _fixed(p)
+    spec = at.result
+    if spec.dtype.itemsize < 4:
+        raise Unsupported("sums that are rounded each time")
+    at.math_known("pow")
+    at.points().store(at.terms.constant(0, spec.dtype))
+    if order == 0:
+        return
+    domain, rows, difference = _pairs(at, self)
+    norm = domain.read_as(pdist, (pdist.spec.strides[0], 0))
+    moved = domain.read_as(grad, (grad.spec.strides[0], 0)) * _slope(difference, norm, order)
+    target = Access(at.lower.buffer(at.node.outputs[0]), spec.dtype, (0, spec.strides[1]))
+    for row, term in zip(rows, (moved, -moved), strict=True):
+        domain.scatter(target, row * spec.strides[0], term, (0,), "add")

@@ -195,3 +195,31 @@ def _window_sizes(
     rest = [size for dim, size in enumerate(shape) if dim not in dims]
     start = dims[0] if adjacent else 0
     return (*rest[:start], *common, *rest[start:])
+
+
+@lowering("histc")
+def histc(at: At, self: Value, bins: int, min: Any, max: Any) -> None:
+    """Without a range it is the data's; without a width, one on either side."""
+    count, element = self.spec.numel, self.spec.dtype
+    if element not in (d.float32, d.float64) or not count:
+        raise Unsupported("numbers of other types, or none")
+    domain = at.over((count,))
+    value = at.terms.load(in_order(at, self))
+    first: Any = domain.number(min, element)
+    last: Any = domain.number(max, element)
+    if float(min) == float(max):
+        first = domain.reduce("minimum", value, (0,)).again()
+        last = domain.reduce("maximum", value, (0,)).again()
+    narrow = first.eq(last)
+    first, last = narrow.where(first - 1, first), narrow.where(last + 1, last)
+    message = "histc: expected a finite range, got another; pass min and max"
+    width = last - first
+    code = at.lower.failure(RuntimeError, message)
+    value = at.terms.check((width < math.inf) & first.eq(first), value, code)
+    inside = (value >= first) & (value <= last)
+    place = ((value - first) * float(bins) / width).to(d.int64).minimum(bins - 1)
+    spec = at.result
+    at.points().store(at.terms.constant(0, spec.dtype))
+    target = Access(at.lower.buffer(at.node.outputs[0]), spec.dtype, (0,))
+    term = inside.to(spec.dtype)
+    domain.scatter(target, inside.where(place, 0) * spec.strides[0], term, (0,), "add")
