@@ -79,19 +79,14 @@ class _GradMode(_Mode):
         state.grad_enabled = self._previous
 
 
-def _bare(cls: type[_Mode], function: Any) -> Any:
-    """`@no_grad` without parentheses decorates, as `@no_grad()` does."""
-    made = object.__new__(cls)
-    return made if function is None else made(function)
-
-
 class no_grad(_GradMode):
-    """Record no gradients."""
+    """Record no gradients. `@no_grad` without parentheses decorates, as `@no_grad()` does."""
 
     _enabled = False
 
     def __new__(cls, function: Any = None) -> Any:
-        return _bare(cls, function)
+        made = object.__new__(cls)
+        return made if function is None else made(function)
 
 
 class enable_grad(_GradMode):
@@ -100,7 +95,8 @@ class enable_grad(_GradMode):
     _enabled = True
 
     def __new__(cls, function: Any = None) -> Any:
-        return _bare(cls, function)
+        made = object.__new__(cls)
+        return made if function is None else made(function)
 
 
 class set_grad_enabled(_GradMode):

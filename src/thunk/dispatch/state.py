@@ -22,6 +22,9 @@ recorder_of_thread: list[Any] = []
 by_default: list[bool] = []
 
 
+_set = threading.local.__setattr__
+
+
 class State(threading.local):
     """Modes of the current thread.
 
@@ -46,8 +49,10 @@ class State(threading.local):
         self.lazy = bool(by_default and by_default[0])
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        self.changed()
+        _set(self, name, value)
+        recorder = self.recorder
+        if recorder is not None:
+            recorder.leave_known_modes()
 
     @property
     def lazy(self) -> bool:

@@ -19,7 +19,19 @@ from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
 from thunk.lazy.period import reason_to_cut
 from thunk.lazy.record import OneOf, is_default
-from thunk.lazy.replay import ARGUMENT, NEW, OFFSET, ONE_OF, PLAIN, RAW, SEED, SHARED, VIEW, Replay
+from thunk.lazy.replay import (
+    ARGUMENT,
+    NEW,
+    OFFSET,
+    ONE_OF,
+    PLAIN,
+    RAW,
+    SEED,
+    SHARED,
+    VIEW,
+    Replay,
+    replay_of,
+)
 from thunk.lazy.trace import Trace, has_storage, slot_of
 from thunk.lazy.varying import at_once, looks_elsewhere, with_numbers
 from thunk.types.tensor_base import TensorBase
@@ -115,7 +127,7 @@ class Journal:
             self.start.children[key] = end
             return
         mark = trace.mark((entry, key), (entry,))
-        mark.replay = Replay(recipe, writes, shape)
+        mark.replay = replay_of(recipe, writes, shape)
         self.start.children[key] = mark
 
     def _guards_integers(self) -> bool:

@@ -17,6 +17,7 @@ from thunk.lazy.node import TraceNode
 from thunk.lazy.record import OneOf
 from thunk.lazy.trace import has_storage
 from thunk.runtime.tensors import forget_value
+from thunk.types.spec import TensorSpec
 
 if TYPE_CHECKING:
     from thunk.lazy.trace import Trace
@@ -119,6 +120,86 @@ class _OnePlain(Replay):
             trace.repair()
             raise
         return made
+
+
+class _OneView(Replay):
+    """A view of the first argument and nothing else."""
+
+    __slots__ = ("node", "spec", "start")
+
+    def __init__(self, shape: Any) -> None:
+        super().__init__([], [], shape)
+        self.node: TraceNode = shape[1]
+        self.spec: TensorSpec = self.node.spec
+        self.start: int = shape[3]
+
+    def run(
+        self, trace: Trace, position: TraceNode, node: TraceNode, args: tuple[Any, ...],
+        kwargs: dict[str, Any], given: Any,
+    ) -> Any:  # fmt: skip
+        source = args[0]
+        storage, versions = source._storage, source._versions
+        if storage.foreign or source._spec.offset != self.start or trace.node is not position:
+            return super().run(trace, position, node, args, kwargs, given)
+        view = _bare(result_kind[0])
+        view._node = self.node
+        view._storage = storage
+        view._versions = versions
+        view._spec = self.spec
+        view._origin = source
+        try:
+            trace.results.append(view)
+            storage.users += 1
+            trace.node = node
+        except BaseException:
+            trace.repair()
+            raise
+        return view
+
+
+class _OneWrite(Replay):
+    """A write to the first argument, which is the result, with the numbers that were given."""
+
+    __slots__ = ("written",)
+
+    def __init__(
+        self, numbers: list[tuple[Any, Any]], writes: list[tuple[Any, ...]], shape: Any
+    ) -> None:
+        super().__init__(numbers, writes, shape)
+        self.written = writes[0][1:]
+
+    def run(
+        self, trace: Trace, position: TraceNode, node: TraceNode, args: tuple[Any, ...],
+        kwargs: dict[str, Any], given: Any,
+    ) -> Any:  # fmt: skip
+        target, written = args[0], self.written
+        if not can_write(target, written[1]):
+            count("ReplayRefused")
+            return key_of(node).slow(args, kwargs)
+        target._versions  # noqa: B018  (found while nothing has changed)
+        try:
+            if trace.node is not position:
+                return key_of(node).slow(args, kwargs)
+            if self.numbers:
+                trace.scalars += given
+            write(trace, target, *written)
+            trace.node = node
+        except BaseException:
+            trace.repair()
+            raise
+        return target
+
+
+def replay_of(
+    numbers: list[tuple[Any, Any]], writes: list[tuple[Any, ...]], shape: Any
+) -> Replay:
+    """The replay of these parts, by the shortest way that does all of them."""
+    if shape[0] is VIEW and shape[2] == (0,) and not writes and not numbers:
+        return _OneView(shape)
+    as_given = numbers == [(RAW, index) for index in range(len(numbers))]
+    if shape == (ARGUMENT, (0,)) and len(writes) == 1 and writes[0][0] == (0,) and as_given:
+        return _OneWrite(numbers, writes, shape)
+    return Replay(numbers, writes, shape)
 
 
 def key_of(node: TraceNode) -> Any:
