@@ -54,7 +54,13 @@ class Reader:
     """Reads records; the folder is the first record's."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._zip = zipfile.ZipFile(file)
+        try:
+            self._zip = zipfile.ZipFile(file)
+        except zipfile.BadZipFile as error:
+            raise RuntimeError(
+                "load: expected a whole checkpoint, got one that is cut short or damaged: "
+                f"{error}; copy or save it again"
+            ) from error
         names = self._zip.namelist()
         self._folder = names[0].partition("/")[0] if names else ""
         self._names = frozenset(names)

@@ -54,3 +54,20 @@ def test_a_rule_that_raises_without_saying_so_is_found(monkeypatch: pytest.Monke
             thunk.neg(thunk.ones(2))
         with pytest.raises(RuntimeError, match="not that value"):
             thunk.ones(2).gather(0, thunk.tensor([0]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        thunk.nonzero, thunk.unique, thunk.unique_consecutive, thunk.repeat_interleave,
+        thunk.bincount, lambda x: x[x > 0], lambda x: x.masked_select(x > 0),
+    ],
+)  # fmt: skip
+def test_shapes_that_depend_on_values_are_not_made_up(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(NotImplementedError, match="expected tensors with values"):
+        call(thunk.ones(3, device="meta", dtype=thunk.int64))
+
+
+def test_shapes_that_are_told_are_believed() -> None:
+    x = thunk.ones(3, device="meta")
+    assert thunk.repeat_interleave(x, x.long(), output_size=4).shape == (4,)

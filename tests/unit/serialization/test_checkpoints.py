@@ -205,6 +205,16 @@ def with_record(name: str) -> io.BytesIO:
     return made
 
 
+def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    thunk.save({"weight": thunk.ones(100)}, path)
+    whole = path.read_bytes()
+    for length in (len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(RuntimeError, match="cut short or damaged"):
+            thunk.load(path)
+
+
 def test_records_are_aligned(tmp_path: Path) -> None:
     path = tmp_path / "weights.pt"
     thunk.save([thunk.ones(n) for n in range(1, 9)], path)

@@ -14,6 +14,7 @@ import pytest
 import thunk
 import thunk.nn.functional as F
 from thunk import nn, optim
+from thunk.lazy import metrics
 from thunk.lazy.eager import execution
 from thunk.lazy.trace import traces
 from thunk.utils.data import DataLoader, Dataset
@@ -64,6 +65,27 @@ def test_the_second_epoch_records_nothing_new(workers: int, lazily: None) -> Non
         sizes.append(traces.current.size)
     # The first epoch meets the first step, which makes momentum's buffers, and the last batch.
     assert sizes[1] == sizes[2] == sizes[3] > 20
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_second_epoch_of_a_convolutional_network_misses_nothing(
+    workers: int, lazily: None
+) -> None:
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Dropout(0.1), nn.Linear(100, 3),
+    )  # fmt: skip
+    optimizer = optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    loader = DataLoader(Photos(), batch_size=8, shuffle=True, num_workers=workers)
+    found = []
+    for _ in range(4):
+        metrics.reset()
+        for images, labels in loader:
+            optimizer.zero_grad()
+            F.cross_entropy(model(images), labels).backward()
+            optimizer.step()
+        found.append([metrics.counter_value(each) for each in ("TraceMiss", "UncachedCompile")])
+    assert found[1:] == [[0, 0]] * 3
 
 
 def test_loading_leaves_the_trace_where_it_was(lazily: None) -> None:

@@ -88,7 +88,19 @@ def _expect_declared(op: OpDef, error: Exception) -> None:
 
 def meta_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
     """Results without values: the shape rule alone."""
+    if op.dynamic_shape and not _tells_its_shape(op, args):
+        raise NotImplementedError(
+            f"{op.full_name}: expected tensors with values, since its result's shape depends on "
+            "them, got meta tensors"
+        )
     return _without_values(infer(op, args))
+
+
+def _tells_its_shape(op: OpDef, args: tuple[Any, ...]) -> bool:
+    """Whether the call says what depends on values, or only what nobody asked for does."""
+    sizes = zip(op.schema.arguments, args, strict=True)
+    told = any(each.name == "output_size" and size is not None for each, size in sizes)
+    return told or op.name == "_linalg_lstsq"
 
 
 def _without_values(spec: Any) -> Any:
