@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from graphs import Recorder, agree
-from thunk.backends.cpu.llvm.math.traced import special_functions
+from thunk.backends.cpu.llvm.math.traced import name_and_edition, special_functions
 from thunk.backends.reference.special_series import FUNCTIONS
 
 random = numpy.random.default_rng(11)
@@ -61,3 +61,10 @@ def test_bits_are_read_at_every_edge(dtype: Any) -> None:
     )  # fmt: skip
     program = agree(recorder, 1e-6 if dtype == "f4" else 1e-13)
     assert not program.schedule.fallbacks
+
+
+def test_a_kernel_is_known_by_the_edition_of_its_rules() -> None:
+    """Code on disk must not outlive the rule that it was written from."""
+    assert name_and_edition("exp") == "exp"
+    name, edition = name_and_edition("special_erfcx").split()
+    assert name == "special_erfcx" and len(edition) == 16

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from thunk.backends.cpu.llvm.math.traced import name_and_edition
 from thunk.compiler.access import Access
 from thunk.compiler.expression import READING, Expression
 from thunk.compiler.loops import Loops
@@ -151,6 +152,8 @@ def canonical(loops: Loops, width: int) -> str:
             attribute = f"r{rows.setdefault(term.attribute, len(rows))}{term.attribute.strides}"
         elif term.op == "const":
             attribute = term.attribute[1]
+        elif term.op == "math":
+            attribute = name_and_edition(term.attribute)
         else:
             attribute = str(term.attribute)
         args = " ".join(names[each] for each in term.args)
