@@ -17,7 +17,7 @@ from thunk.ops.registry import t
 from thunk.runtime.tensors import new_tensor
 from thunk.types.tensor_base import TensorBase
 
-_AFTER_ALL_OTHERS = 1 << 62
+_AFTER_ALL_OTHERS = 1 << 200
 
 
 class AccumulateGrad(Node):

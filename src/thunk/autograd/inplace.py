@@ -29,7 +29,7 @@ from thunk.dispatch.state import no_grad_recording, state
 from thunk.ir.opdef import OpDef
 from thunk.ops.registry import t
 from thunk.runtime.storage import array_of
-from thunk.runtime.tensors import birth, new_tensor
+from thunk.runtime.tensors import birth, forget_value, new_tensor
 from thunk.types.promotion import can_cast
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import InferenceCounter, TensorBase
@@ -209,10 +209,10 @@ class CopySlices(Node):
 
 
 def _rebase(base: TensorBase, view: TensorBase, edge: Edge) -> None:
+    forget_value(view)
     node = CopySlices(base, view._spec, edge)
-    history = history_of(base)
-    history.grad_fn, history.output_index = node, 0
-    history.requires_grad = True
+    set_history(base, node, 0)
+    history_of(base).requires_grad = True
     own = history_of(view)
     own.view_version = -1
     own.requires_grad = False

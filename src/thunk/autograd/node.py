@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thunk.autograd.meta import Edge, history_of
+from thunk.dispatch.state import recorder_of_thread
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
@@ -19,9 +20,18 @@ _sequence = itertools.count(1)
 _hook_ids = itertools.count(1)
 
 
+WALK, STEP = 1 << 80, 1 << 40  # from one walk's first number to the next one's; of its steps
+
+
 def next_sequence() -> int:
-    """A number above those of all nodes so far."""
-    return next(_sequence)
+    """A number above those of all nodes so far, and room for what a walk records after it."""
+    return next(_sequence) * WALK
+
+
+def _sequence_now() -> int:
+    """A number above those of all operations so far, pending ones included."""
+    walk = recorder_of_thread[0]()
+    return next_sequence() if walk is None else walk.segment.now()
 
 
 class RemovableHandle:
@@ -84,9 +94,9 @@ class Node:
 
     def __init__(self, edges: tuple[Edge | None, ...], output_specs: list[TensorSpec]) -> None:
         self.edges = edges
-        self._prepare(output_specs, next(_sequence))
+        self._prepare(output_specs, _sequence_now())
 
-    def _prepare(self, output_specs: list[TensorSpec], sequence: float) -> None:
+    def _prepare(self, output_specs: list[TensorSpec], sequence: int) -> None:
         self.output_specs = output_specs
         self.output_count = len(output_specs)
         self.sequence = sequence

@@ -24,6 +24,7 @@ from thunk.lazy.record import history_of_node
 from thunk.lazy.trace import Trace, has_history, has_storage, traces
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
+from thunk.runtime.tensors import forget_value
 from thunk.types.tensor_base import TensorBase
 
 
@@ -73,7 +74,11 @@ def _write_now(op: OpDef, args: tuple[Any, ...], target: Any) -> Any:
     for each in tensors_in(args):
         if each._node is not None:
             each._node.trace.materialise()
-    target._storage.writable()
+    storage: Storage = target._storage
+    storage.writable()
+    trace = traces.current
+    if any(each._storage is storage for each, _ in trace.foreign):
+        trace.materialise()  # what backward keeps of it is told of the write by its counter
     return run_now(op, args)
 
 
@@ -225,8 +230,10 @@ def _hand_on_history(trace: Trace, target: Any, owner: Any, value: TraceNode) ->
     history, spec = owner._history, owner._spec
     if history is not None and history.grad_fn is None and history.requires_grad:
         return
-    if value.requires_grad and spec != owner._storage.home:
+    if value.requires_grad and spec != target._storage.home:
         value = trace.window(value, spec)
+    if owner._storage is not target._storage:
+        forget_value(owner)  # it was given other memory, and is known there
     owner._history = _renewed(owner, value)
     if owner is not target:
         target._history.view_version = -1

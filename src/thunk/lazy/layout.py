@@ -44,6 +44,7 @@ class Residual(NamedTuple):
 
     node: TraceNode
     owner: Owner | None
+    present: TraceNode  # the node that the value has now that flags may have changed
     output: int = -1
 
     @property
@@ -60,12 +61,13 @@ class Residual(NamedTuple):
         if owner.place >= len(tensors):
             return False
         if owner.among == FOREIGN:
-            return bool(tensors[owner.place][1].memory is self.node.memory)
+            read: TraceNode = tensors[owner.place][1]
+            return read.memory is self.node.memory and read.spec.offset == owner.start
         node: Any = tensors[owner.place]._node
         if node is None or owner.kind is COUNTS:
             return node is not None
         if owner.kind is HOLDS:
-            return node is self.node
+            return node is self.present
         return node.memory is self.node.memory and node.spec.offset == owner.start
 
 
@@ -156,21 +158,23 @@ def _with_owners(trace: Trace, nodes: list[TraceNode], alive: list[int]) -> list
         held: TraceNode | None = tensor._node
         if held is not None:
             holders.setdefault(held, (among, index))
-            showing.setdefault(held.memory, (among, index, held.spec.offset))
+            if has_storage(tensor) or held.memory is held:  # others get memory of their own
+                showing.setdefault(held.memory, (among, index, held.spec.offset))
     for index, (_, read) in enumerate(trace.foreign):
-        showing.setdefault(read.memory, (FOREIGN, index, 0))
-    return [Residual(node, _owner(trace, node, holders, showing)) for node in nodes]
+        showing.setdefault(read.memory, (FOREIGN, index, read.spec.offset))
+    present = trace.segment.memory.present
+    return [Residual(node, _owner(trace, node, holders, showing), present(node)) for node in nodes]
 
 
 def _owner(
     trace: Trace, node: TraceNode, holders: dict[TraceNode, tuple[int, int]],
     showing: dict[TraceNode, tuple[int, int, int]],
 ) -> Owner | None:  # fmt: skip
-    if node in holders:
-        return Owner(HOLDS, *holders[node])
-    shown = showing.get(node.memory)
-    if shown is not None and shown[0] != FOREIGN and lies_as_it_says(node.memory):
-        return Owner(SHOWS, *shown)
+    held = trace.segment.memory.present(node)
+    if held in holders:
+        return Owner(HOLDS, *holders[held])
+    if node.memory in showing and lies_as_it_says(node.memory):
+        return Owner(SHOWS, *showing[node.memory])
     for memory in trace.segment.memory.places_of(node):
         if memory in showing:
             return Owner(COUNTS, *showing[memory])

@@ -11,8 +11,10 @@ from typing import Any
 from thunk.autograd.edges import ONE_OF_SEVERAL
 from thunk.autograd.meta import History
 from thunk.autograd.views import mark_view
+from thunk.dispatch.state import no_grad_recording
 from thunk.lazy.node import TraceNode, leaf_fact
 from thunk.lazy.record import OneOf, history_of_node
+from thunk.ops.registry import t
 from thunk.runtime.storage import Storage
 from thunk.runtime.tensors import counter_of_birth
 
@@ -85,6 +87,12 @@ def _history_of(tensor: Any, node: TraceNode | None) -> History | None:
 
 
 def _storage_of(tensor: Any, node: TraceNode) -> Storage:
+    fresh = tensor._spec.fresh()
+    if fresh != tensor._spec:  # a name for what a view shows: memory of its own is dense
+        tensor._history  # noqa: B018  (found while the node is what it follows from)
+        with no_grad_recording(node.requires_grad):
+            node = tensor._node = t.relayout(node.trace.wrap(node), fresh.strides)._node
+        tensor._spec = fresh
     storage = Storage(None)
     storage.node = node
     storage.home = tensor._spec

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from thunk.autograd.edges import is_leaf
 from thunk.base.errors import Mismatch, recorded_at
 from thunk.lazy.arguments import items_at
 from thunk.lazy.compiled import Computation, computation_of
@@ -259,8 +258,15 @@ def _kept(
             spec = replace(node.spec, offset=node.spec.offset + spec.offset - told.start)
     versions = VersionCounter() if owner is None else owner._versions
     counter = segment.memory.counter_of(node) or versions
-    may_be_leaf = node.external >= 0 or not node.requires_grad
+    present = residual.present
+    may_be_leaf = present.external >= 0 or not present.requires_grad
     shown = told is not None and told.kind is HOLDS and counter is versions
-    if shown and may_be_leaf and is_leaf(owner):
+    if shown and may_be_leaf and _is_plain_leaf(owner):
         return KeptLeaf(owner)
-    return Kept(node, new_tensor(storage, spec, counter))
+    return Kept(present, new_tensor(storage, spec, counter))
+
+
+def _is_plain_leaf(tensor: Any) -> bool:
+    """Whether a tensor that is no view has no producer; of a view one must not ask in a commit."""
+    history = tensor._history
+    return history is None or (history.base is None and history.grad_fn is None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from thunk.autograd.edges import leaf_edge
 from thunk.autograd.meta import Edge, History
-from thunk.autograd.node import next_sequence
+from thunk.autograd.node import STEP, next_sequence
 from thunk.autograd.record import OpNode
 from thunk.autograd.saved import FREED, overwritten_message
 from thunk.ir.opdef import OpDef
@@ -36,6 +36,7 @@ class Segment:
     def __init__(self, trace: Trace) -> None:
         self.trace: Trace | None = trace
         self.sequence = next_sequence()
+        self._made = 0  # nodes that the engine made meanwhile
         self.backward_nodes: dict[TraceNode, TraceBackward] = {}
         self.residuals: dict[TraceNode, Any] = {}
         self.memory = Memory()
@@ -44,6 +45,12 @@ class Segment:
         self.scalars: list[Any] = []
         self.end: TraceNode | None = None  # of the walk, once it was cut
         self.released: list[frozenset[TraceNode]] = []  # by backward passes that were replayed
+
+    def now(self) -> int:
+        """A number of a node that is made at once: between what is recorded before and after."""
+        self._made += 1
+        depth = 0 if self.trace is None else self.trace.end.depth
+        return self.sequence + depth * STEP + self._made
 
     def backward(self, node: TraceNode) -> TraceBackward:
         """The backward step of a recorded operation."""
@@ -188,7 +195,7 @@ class TraceBackward(OpNode):
                 self.input_specs += [
                     each.spec if isinstance(each, TraceNode) else None for each in value
                 ]
-        self._prepare(_specs_of(node), segment.sequence + node.depth / (1 << 40))
+        self._prepare(_specs_of(node), segment.sequence + node.depth * STEP)
         self._edges: Any = None
         self.saved_args = _SavedArguments(self)
         results: list[Any] = [_SavedResult(self, each) for each in node.outputs or (node,)]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from thunk.autograd.edges import edge_of, is_refused
+from thunk.autograd.edges import AccumulateGrad, edge_of, is_refused
 from thunk.autograd.meta import requires_grad
 from thunk.dispatch.state import recorder_of_thread, state
 from thunk.lazy.home import (
@@ -223,8 +223,11 @@ class Trace:
             changed = self.attach(node, edge_of(tensor))
         else:
             changed = self.cut_off(node)
-        self.segment.memory.renew(node, changed)
-        self.mark(("flag", node))
+        before = self.segment.edge(node)
+        was_leaf = before is None or type(before.node) is AccumulateGrad
+        if was_leaf and tensor._history.grad_fn is None:
+            self.segment.memory.renew(node, changed)
+            self.mark(("flag", node))
         tensor._node = changed
         if has_storage(tensor):
             for each in (*self.results, *self.registered):

@@ -183,6 +183,57 @@ PROGRAMS = {
         t1.copy_(torch.zeros((1, 2)))
         t3.backward(torch.ones_like(t3))
         """,
+    "memory of an array that is written behind the counter of what was saved": """
+        t0 = torch.tensor([[-0.75, 0.5, -0.875]], requires_grad=True)
+        t1 = t0 * 2
+        t2 = t1.data
+        t3 = torch.from_dlpack(numpy.from_dlpack(t2))
+        t4 = t1 * t1
+        t2.zero_()
+        t4.backward(torch.ones_like(t4))
+        """,
+    "a view that a function overwrites": """
+        t0 = torch.tensor([[-0.75, 1.0, 0.25], [-0.75, 0.375, -1.5]], requires_grad=True)
+        t1 = (t0 + 1) - 0.5
+        t2 = t1.as_strided((2,), (2,))
+        t3 = Overwrite.apply(t2)
+        (t3.mean() + (t1 * t1).sum()).backward()
+        """,
+    "a view of memory that its base left": """
+        t0 = torch.tensor([0.25], dtype=torch.float64, requires_grad=True)
+        t1 = torch.ones((2, 2), dtype=torch.float64) * 2
+        t2 = t1.diagonal(-1)
+        t1.data = t1.clone()
+        log.append(t1.tolist())
+        t2.copy_(t0)
+        """,
+    "a flag that changes between what is saved and a cut": """
+        t0 = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        t1 = torch.full((2, 2), 0.25)
+        t2 = (t1 + t0) @ t0
+        t0.requires_grad_(False)
+        log.append(t1.tolist())
+        t3 = torch.autograd.grad(t2.sum(), [t2], create_graph=True)[0] * 1
+        t4 = t0 * 2
+        """,
+    "a view written before what it shows is saved": """
+        t0 = torch.tensor([1.0, 1.125], requires_grad=True)
+        t1 = torch.mul(t0, 3)
+        t2 = t1.reshape(-1)
+        t2.sub_(t0, alpha=0.25)
+        t3 = torch.autograd.grad((t2 * t2).sum(), [t0], retain_graph=True)[0] * 1
+        a4 = t0.detach().numpy()
+        """,
+    "hooks in the order of what was recorded": """
+        t0 = torch.tensor([-1.125, 0.625], requires_grad=True)
+        t1 = torch.tensor(1.0, requires_grad=True)
+        t2 = torch.nn.Parameter(t1.data)
+        t3, t4 = Twice.apply(t1, t2)
+        t2.register_hook(doubled)
+        t0.register_hook(seen)
+        t5, t6 = t0.unbind(0)
+        (t3 + t5).backward()
+        """,
     "a write without gradients where they are refused": """
         t0 = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
         t1 = t0 * 2
