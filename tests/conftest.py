@@ -1,11 +1,13 @@
 """Settings shared by every test: results are verified, hypothesis runs by profile.
 
 `ci`, the default, tries the same examples on every machine; `HYPOTHESIS_PROFILE=long` searches
-afresh, for longer.
+afresh, for longer. `--runs 2` runs each test again on the paths that it and all others of its
+process have walked, which must not change what comes out.
 """
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Every kernel's result is compared with what its shape rule promised. Set before thunk is
@@ -24,3 +26,17 @@ settings.register_profile(
 )
 settings.register_profile("long", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--runs", type=int, default=1, help="how often each test without fixtures runs")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """The runs before the one that counts; what a fixture made is for one run only."""
+    given = set(getattr(pyfuncitem, "callspec", None) and pyfuncitem.callspec.params or ())
+    fixtures = pyfuncitem._fixtureinfo.argnames
+    if set(fixtures) <= given:
+        for _ in range(pyfuncitem.config.getoption("--runs") - 1):
+            pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in fixtures})

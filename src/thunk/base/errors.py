@@ -43,6 +43,14 @@ class LinAlgError(RuntimeError):
     """A matrix has no factorization, inverse or solution of the kind asked for."""
 
 
+def out_of_bounds(name: str, index: object, dim: int, size: int, lowest: int) -> str:
+    """What to say of an index that names no element."""
+    return (
+        f"{name}: index {index} is out of bounds for dimension {dim} with size {size}; "
+        f"expected {lowest} to {size - 1}"
+    )
+
+
 def recorded_at(error: BaseException, where: str) -> None:
     """Let an error that surfaces late say which line of the user's recorded the operation."""
     if where and not where_recorded(error):

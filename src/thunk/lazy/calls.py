@@ -12,6 +12,7 @@ from typing import Any
 
 from thunk.dispatch.hot import Entry
 from thunk.dispatch.state import state
+from thunk.ir.opdef import OpDef
 from thunk.lazy.arguments import Place, argument_at, places_of
 from thunk.lazy.chance import Offset, Seed
 from thunk.lazy.layout import DEAD
@@ -19,6 +20,7 @@ from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
 from thunk.lazy.period import reason_to_cut
 from thunk.lazy.record import OneOf, is_default
+from thunk.lazy.rehearse import is_known
 from thunk.lazy.replay import (
     ARGUMENT,
     NEW,
@@ -74,6 +76,9 @@ def _replay(node: TraceNode) -> Replay:
     return _ONE_PLAIN if node.replay is None else node.replay
 
 
+_INDEXED = frozenset({"aten::_index", "aten::_index_put"})
+
+
 class Journal:
     """What one call does to a walk."""
 
@@ -121,14 +126,28 @@ class Journal:
         del trace.results[self.results :]
         trace.results += made
         end = trace.at()
-        single = len(made) == 1 and shape[0] is NEW and not writes
+        bounds = self._bounds() if entry.windows else []
+        single = len(made) == 1 and shape[0] is NEW and not writes and not bounds
         if single and end.parent is self.start and shape[1] is end and self._plain(recipe, numbers):
             trace.counted_here()
             self.start.children[key] = end
             return
         mark = trace.mark((entry, key), (entry,))
-        mark.replay = replay_of(recipe, writes, shape)
+        mark.replay = replay_of(recipe, writes, shape, bounds)
         self.start.children[key] = mark
+
+    def _bounds(self) -> list[tuple[Place, int, int]]:
+        """Which arguments are indices, into which dimension of what size."""
+        found: list[tuple[Place, int, int]] = []
+        known = {each._node: place for each, place in self.places.items() if is_known(each)}
+        node: Any = self.trace.end
+        while node is not None and node is not self.start:
+            if isinstance(node.op, OpDef) and node.op.full_name in _INDEXED:
+                for dim, index in enumerate(node.args[1]):
+                    if index in known:
+                        found.append((known[index], dim, node.args[0].spec.shape[dim]))
+            node = node.parent
+        return found
 
     def _guards_integers(self) -> bool:
         """Whether a float was given for an integer: most do not fit, and the call says so."""

@@ -26,7 +26,7 @@ def rehearse(op: OpDef, args: tuple[Any, ...]) -> None:
     """Raise what the call would, as far as the values that decide about it are known.
 
     The reference rule runs on zeros in place of the other operands. A call that is remembered is
-    not rehearsed again.
+    not rehearsed again; of those in brackets the indices are (`replay.py`).
     """
     deciding = [
         each
@@ -34,7 +34,7 @@ def rehearse(op: OpDef, args: tuple[Any, ...]) -> None:
         if argument.name in op.raises_on_data
         for each in tensors_in((value,))
     ]
-    if not all(_is_known(each) for each in deciding):
+    if not all(is_known(each) for each in deciding):
         return
     if sum(each._spec.numel for each in tensors_in(args)) > _LARGEST:
         return
@@ -43,7 +43,7 @@ def rehearse(op: OpDef, args: tuple[Any, ...]) -> None:
         call(op, tuple([_stand_in(each, known) for each in args]))
 
 
-def _is_known(tensor: Any) -> bool:
+def is_known(tensor: Any) -> bool:
     """Whether the values are in memory; those of a run under way are not."""
     if not has_storage(tensor):
         return False

@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from thunk.base.errors import out_of_bounds
 from thunk.dispatch.hot import result_kind
 from thunk.lazy.arguments import argument_at
 from thunk.lazy.chance import next_numbers
 from thunk.lazy.metrics import count
 from thunk.lazy.node import TraceNode
 from thunk.lazy.record import OneOf
+from thunk.lazy.rehearse import is_known
 from thunk.lazy.trace import has_storage
+from thunk.runtime.storage import array_of
 from thunk.runtime.tensors import forget_value
 from thunk.types.spec import TensorSpec
 
@@ -190,16 +193,45 @@ class _OneWrite(Replay):
         return target
 
 
+class _Bounded(Replay):
+    """A call with indices, of which it is known into which dimension of what size they are."""
+
+    __slots__ = ("bounds",)
+
+    def run(
+        self, trace: Trace, position: TraceNode, node: TraceNode, args: tuple[Any, ...],
+        kwargs: dict[str, Any], given: Any,
+    ) -> Any:  # fmt: skip
+        for place, dim, size in self.bounds:
+            expect_within(argument_at(place, args, kwargs), dim, size)
+        return super().run(trace, position, node, args, kwargs, given)
+
+
 def replay_of(
-    numbers: list[tuple[Any, Any]], writes: list[tuple[Any, ...]], shape: Any
-) -> Replay:
+    numbers: list[tuple[Any, Any]], writes: list[tuple[Any, ...]], shape: Any,
+    bounds: list[tuple[Any, int, int]],
+) -> Replay:  # fmt: skip
     """The replay of these parts, by the shortest way that does all of them."""
+    if bounds:
+        bounded = _Bounded(numbers, writes, shape)
+        bounded.bounds = bounds
+        return bounded
     if shape[0] is VIEW and shape[2] == (0,) and not writes and not numbers:
         return _OneView(shape)
     as_given = numbers == [(RAW, index) for index in range(len(numbers))]
     if shape == (ARGUMENT, (0,)) and len(writes) == 1 and writes[0][0] == (0,) and as_given:
         return _OneWrite(numbers, writes, shape)
     return Replay(numbers, writes, shape)
+
+
+def expect_within(index: Any, dim: int, size: int) -> None:
+    """Refuse indices that name none of `size` elements, as far as they are known."""
+    if not is_known(index):
+        return
+    array = array_of(index._storage, index._spec)
+    if array.size and (array.min() < -size or array.max() >= size):
+        wrong = array[(array < -size) | (array >= size)].flat[0]
+        raise IndexError(out_of_bounds("index", wrong, dim, size, -size))
 
 
 def key_of(node: TraceNode) -> Any:

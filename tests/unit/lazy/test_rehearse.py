@@ -73,3 +73,21 @@ def test_a_float_for_an_integer_is_refused_at_each_call() -> None:
         with pytest.raises(RuntimeError, match="without overflow"):
             whole.fill_(1e30)
         assert whole.tolist() == [5, 5]
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_indices_in_brackets_are_refused_on_paths_that_are_known(write: bool) -> None:
+    def use(indices: list[int]) -> Any:
+        x = thunk.arange(6.0).view(2, 3)
+        index = thunk.tensor(indices)
+        if write:
+            x[:, index] = 7.0
+        return x[:, index]
+
+    with execution(lazy=True):
+        for _ in range(3):
+            assert use([0, -3]).shape == (2, 2)
+        for bad in ([0, 3], [-4, 1]):
+            with pytest.raises(IndexError), thunk.lazy.forbid_execution():
+                use(bad)
+        assert use([2, 1])[0].tolist() == ([7.0, 7.0] if write else [2.0, 1.0])

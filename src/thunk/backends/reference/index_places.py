@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy
 
+from thunk.base.errors import out_of_bounds
+
 
 def expect_inside(
     name: str, index: Any, size: int, dim: int, kind: type[Exception], lowest: int = 0
@@ -16,10 +18,7 @@ def expect_inside(
     """Raise `kind` unless every element of `index` is a place in a dimension of `size`."""
     if index.size and (index.min() < lowest or index.max() >= size):
         wrong = index[(index < lowest) | (index >= size)].flat[0]
-        raise kind(
-            f"{name}: index {wrong} is out of bounds for dimension {dim} with size {size}; "
-            f"expected {lowest} to {size - 1}"
-        )
+        raise kind(out_of_bounds(name, wrong, dim, size, lowest))
 
 
 def add_at(flat: Any, places: Any, values: Any) -> None:
