@@ -29,13 +29,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--runs", type=int, default=1, help="how often each test without fixtures runs")
+    parser.addoption("--runs", type=int, default=1, help="how often tests without fixtures run")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """The runs before the one that counts; what a fixture made is for one run only."""
-    given = set(getattr(pyfuncitem, "callspec", None) and pyfuncitem.callspec.params or ())
+    chosen = getattr(pyfuncitem, "callspec", None)
+    given = set() if chosen is None else set(chosen.params)
     fixtures = pyfuncitem._fixtureinfo.argnames
     if set(fixtures) <= given:
         for _ in range(pyfuncitem.config.getoption("--runs") - 1):

@@ -198,6 +198,13 @@ class _Bounded(Replay):
 
     __slots__ = ("bounds",)
 
+    def __init__(
+        self, numbers: list[tuple[Any, Any]], writes: list[tuple[Any, ...]], shape: Any,
+        bounds: list[tuple[Any, int, int]],
+    ) -> None:  # fmt: skip
+        super().__init__(numbers, writes, shape)
+        self.bounds = bounds
+
     def run(
         self, trace: Trace, position: TraceNode, node: TraceNode, args: tuple[Any, ...],
         kwargs: dict[str, Any], given: Any,
@@ -213,9 +220,7 @@ def replay_of(
 ) -> Replay:  # fmt: skip
     """The replay of these parts, by the shortest way that does all of them."""
     if bounds:
-        bounded = _Bounded(numbers, writes, shape)
-        bounded.bounds = bounds
-        return bounded
+        return _Bounded(numbers, writes, shape, bounds)
     if shape[0] is VIEW and shape[2] == (0,) and not writes and not numbers:
         return _OneView(shape)
     as_given = numbers == [(RAW, index) for index in range(len(numbers))]
