@@ -67,11 +67,12 @@ class LibraryCall:
     def __init__(
         self, name: str, operands: Sequence[Access], results: Sequence[Access], function: int,
         context: int, scratch: int, keep: object, where: str = "", flops: int = 0,
-        failure: Callable[[int], BaseException] | None = None,
+        failure: Callable[[int], BaseException] | None = None, changed: Sequence[Access] = (),
     ) -> None:  # fmt: skip
         self.name = name
         self.operands = list(operands)
         self.results = list(results)
+        self.changed = list(changed)  # results that it reads, too
         self.function = function
         self.context = context
         self.scratch = scratch
@@ -83,7 +84,7 @@ class LibraryCall:
 
     @property
     def reads(self) -> list[Buffer]:
-        return list(dict.fromkeys(each.buffer for each in self.operands))
+        return list(dict.fromkeys(each.buffer for each in (*self.operands, *self.changed)))
 
     @property
     def writes(self) -> list[Buffer]:

@@ -137,3 +137,16 @@ def test_zero_pivots_are_noted_and_large_matrices_left_to_blocks() -> None:
     size = LARGEST + 1
     recorder.outputs(*recorder.call("_linalg_det", recorder.input(values("f8", size, size))))
     assert agree(recorder, 1e-9).schedule.fallbacks == {"aten::_linalg_det": 1}
+
+
+@pytest.mark.parametrize("name", ["linalg_cholesky_ex", "linalg_inv_ex"])
+@pytest.mark.parametrize("array", [numpy.eye(3), -numpy.eye(3)], ids=["good", "bad"])
+def test_what_a_routine_changes_is_filled_also_where_nobody_reads_it(
+    name: str, array: numpy.ndarray
+) -> None:
+    """Only whether the factorization worked is asked for."""
+    recorder = Recorder()
+    given = recorder.call("mul.Tensor", recorder.input(array.astype("f4")), recorder.number(2.0))
+    found = recorder.call(name, given)
+    recorder.outputs(recorder.call("eq.Tensor", found[1], recorder.number(0)))
+    assert not agree(recorder, 1e-4).schedule.fallbacks

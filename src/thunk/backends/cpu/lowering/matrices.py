@@ -16,6 +16,7 @@ from thunk.base.errors import LinAlgError
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, LibraryCall, Unsupported
+from thunk.compiler.statement import Statement
 from thunk.ir.graph import Value
 from thunk.types import dtype as d
 from thunk.types.dtype import dtype
@@ -112,9 +113,14 @@ def call(
 ) -> None:  # fmt: skip
     """Call a routine on what it reads, and what it changes or makes."""
     reads, writes = ([each.access for each in stacks] for stacks in (operands, changed))
-    at.lower.items.append(
-        LibraryCall(at.node.op.name, reads, writes, function, 0, 0, None, at.node.where, 0, failure)
-    )
+    filled = {each.target.buffer for each in at.lower.items if isinstance(each, Statement)}
+    for each in at.lower.items:
+        filled.update(() if isinstance(each, Statement) else each.writes)
+    made = LibraryCall(
+        at.node.op.name, reads, writes, function, 0, 0, None, at.node.where, 0, failure,
+        [each for each in writes if each.buffer in filled],
+    )  # fmt: skip
+    at.lower.items.append(made)
 
 
 def singular(message: str, batched: bool) -> Callable[[int], BaseException]:
