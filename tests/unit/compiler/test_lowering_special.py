@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
+import thunk
 from graphs import Recorder, agree
 from thunk.backends.cpu.llvm.math.traced import name_and_edition, special_functions
 from thunk.backends.reference.special_series import FUNCTIONS
@@ -68,3 +69,22 @@ def test_a_kernel_is_known_by_the_edition_of_its_rules() -> None:
     assert name_and_edition("exp") == "exp"
     name, edition = name_and_edition("special_erfcx").split()
     assert name == "special_erfcx" and len(edition) == 16
+
+
+@pytest.mark.parametrize("dtype", [thunk.float32, thunk.float64, thunk.bfloat16])
+def test_windows_and_triangles(dtype: Any) -> None:
+    recorder = Recorder()
+    outputs = []
+    for length in (1, 2, 11):
+        for periodic in (False, True):
+            alpha, beta = recorder.number(0.4), recorder.number(0.7)
+            outputs += [
+                recorder.call("hamming_window.periodic_alpha_beta", length, periodic, alpha, beta,
+                              dtype),
+                recorder.call("kaiser_window.beta", length, periodic, recorder.number(9.0), dtype),
+                recorder.call("bartlett_window.periodic", length, periodic, dtype),
+                recorder.call("blackman_window.periodic", length, periodic, dtype),
+            ]  # fmt: skip
+    outputs += [recorder.call(f"{name}_indices", 4, 6, 1) for name in ("tril", "triu")]
+    recorder.outputs(*outputs)
+    assert not agree(recorder, 1e-6).schedule.fallbacks

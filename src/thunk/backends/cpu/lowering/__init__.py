@@ -27,14 +27,17 @@ from thunk.backends.cpu.lowering import (
     rows,
     scan,
     scattering,
+    search,
     smooth,
     special,
     triangles,
     update,
+    windows,
 )
 
 TABLES = (
     activation, arithmetic, attention, bags, batch, bits, comparison, convolution, counter,
     distance, factors, functions, grid, index, loss, margins, memory, order, pool, pool_ranges,
-    product, reduction, resample, rows, scan, scattering, smooth, special, triangles, update,
+    product, reduction, resample, rows, scan, scattering, search, smooth, special,
+    triangles, update, windows,
 )  # fmt: skip

@@ -95,12 +95,12 @@ def arange(at: At, end: Any, *options: Any) -> None:
     _range(at, 0, 1)
 
 
-@lowering("arange.start")
+@lowering("arange.start", "range")
 def arange_start(at: At, start: Any, end: Any, *options: Any) -> None:
     _range(at, start, 1)
 
 
-@lowering("arange.start_step")
+@lowering("arange.start_step", "range.step")
 def arange_step(at: At, start: Any, end: Any, step: Any, *options: Any) -> None:
     _range(at, start, step)
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy
 
 from thunk.backends.cpu.llvm.sorting import sort_rows
-from thunk.backends.cpu.lowering.comparison import common_dtype
 from thunk.backends.cpu.lowering.index import in_order
+from thunk.backends.cpu.lowering.scan import run_along
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, LibraryCall, Unsupported, lowering
@@ -258,7 +258,8 @@ def mode(at: At, self: Value, dim: int, keepdim: bool) -> None:
     rank = len(shape)
     dim %= rank
     if shape[dim] > LONGEST or prod(shape) * shape[dim] > MOST_PAIRS:
-        raise Unsupported("long rows")
+        _mode_of_long(at, self, dim, keepdim)
+        return
     wide = at.over((*shape, shape[dim]))
     still = tuple([0 if loop == dim else step for loop, step in enumerate(strides)])
     own = wide.read_as(self, (*strides, 0))
@@ -288,6 +289,38 @@ def mode(at: At, self: Value, dim: int, keepdim: bool) -> None:
     kept.store(index, 1)
 
 
+def _mode_of_long(at: At, self: Value, dim: int, keepdim: bool) -> None:
+    """In a sorted row equals are neighbours; the last of them was the last before, too."""
+    shape = self.spec.shape
+    rows = LongRows(at, at.lower.window(self), shape, dim)
+    keys, origins = rows.sorted(self.spec.dtype), rows.origins()
+    steps = contiguous_strides(shape)
+    runs, same = (Access(at.lower.temporary(d.int64, prod(shape)), d.int64, steps)
+                  for _ in range(2))  # fmt: skip
+    rows.domain.write(runs, at.terms.constant(1, d.int64))
+    rows.domain.write(same, at.terms.constant(0, d.int64))
+    later = at.over((*shape[:dim], shape[dim] - 1, *shape[dim + 1 :]))
+    ahead = (Access(each.buffer, each.element, each.strides, each.offset + each.strides[dim])
+             for each in (keys, same))  # fmt: skip
+    own, target = ahead
+    later.write(target, at.terms.load(own).eq(at.terms.load(keys)).to(d.int64))
+    run_along(
+        at, runs, shape, dim, lambda _, before, now: now(same).ne(0).where(before + 1, 1)
+    )
+    length = at.terms.load(runs)
+    most = rows.domain.reduce("maximum", length, (dim,))
+    ends = length.eq(most.again()).where(rows.domain.place(dim), shape[dim])
+    kept, place = rows.domain.reduce("minimum", ends, (dim,)).kept(keepdim)
+    for index, memory in enumerate((keys, origins)):
+        outer = list(memory.strides)
+        if keepdim:
+            outer[dim] = 0
+        else:
+            del outer[dim]
+        found = at.terms.lookup(memory.over(tuple(outer)), place * memory.strides[dim])
+        kept.store(found, index)
+
+
 def _largest(value: Expression) -> Any:
     if value.dtype.is_floating_point:
         return math.inf
@@ -309,69 +342,3 @@ def median(at: At, self: Value) -> None:
 @lowering("nanmedian")
 def nanmedian(at: At, self: Value) -> None:
     _median_of_all(at, self, True)
-
-
-@lowering("searchsorted.Tensor")
-def searchsorted(
-    at: At, sorted_sequence: Value, self: Value, out_int32: bool, right: bool, side: Any,
-    sorter: Any,
-) -> None:  # fmt: skip
-    """The number of elements of the sequence before each value."""
-    sequence = sorted_sequence.spec
-    size = sequence.shape[-1]
-    if sorter is not None or sequence.dtype is not self.spec.dtype:
-        raise Unsupported("a sequence that is sorted by indices")
-    shape = at.result.shape
-    if size > LONGEST:
-        _search(at, sorted_sequence, self, right or side == "right")
-        return
-    domain = at.over((*shape, size))
-    leading = (0,) * len(shape) if len(sequence.shape) == 1 else (*sequence.strides[:-1], 0)
-    known = at.lower.load(
-        at.lower.window(sorted_sequence).over((*leading, sequence.strides[-1]))
-    )
-    value = domain.read_as(self, (*self.spec.strides, 0))
-    after = right or side == "right"
-    beyond = known > value if after else known >= value
-    kept, count = domain.reduce("add", (~beyond).to(d.int64), (len(shape),)).kept(False)
-    kept.store(count)
-
-
-@lowering("isin.Tensor_Tensor")
-def isin(
-    at: At, elements: Value, test_elements: Value, assume_unique: bool, invert: bool
-) -> None:
-    """Every element against every one of the others."""
-    count = test_elements.spec.numel
-    if not count:
-        domain = at.points()
-        domain.store(at.terms.constant(invert, d.bool_))
-        return
-    if count > LONGEST or count * elements.spec.numel > MOST_PAIRS:
-        raise Unsupported("a long list")
-    shape = at.result.shape
-    domain = at.over((*shape, count))
-    wide = common_dtype(elements, test_elements)
-    own = domain.read_as(elements, (*elements.spec.strides, 0)).to(wide)
-    other = at.lower.load(in_order(at, test_elements).over((*[0] * len(shape), 1))).to(wide)
-    kept, found = domain.reduce("or", own.eq(other), (len(shape),)).kept(False)
-    kept.store(~found if invert else found)
-
-
-def _search(at: At, sorted_sequence: Value, self: Value, after: bool) -> None:
-    """The same by halves: falling powers of two are added while what they lead to is before."""
-    sequence = sorted_sequence.spec
-    size = sequence.shape[-1]
-    domain = at.points()
-    rank = len(domain.sizes)
-    leading = (0,) * rank if len(sequence.shape) == 1 else (*sequence.strides[:-1], 0)
-    access = at.lower.window(sorted_sequence).over(leading)
-    value = domain.read(self)
-    found: Expression = at.terms.constant(0, d.int64)
-    for power in reversed(range(size.bit_length())):
-        probe = found + ((1 << power) - 1)
-        inside = probe < size
-        known = at.terms.lookup(access, inside.where(probe, 0) * sequence.strides[-1])
-        beyond = known > value if after else known >= value
-        found = found + (inside & ~beyond).where(at.terms.constant(1 << power, d.int64), 0)
-    domain.store(found)

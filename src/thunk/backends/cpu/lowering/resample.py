@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy
 
+from thunk.backends.cpu.lowering.index import in_order
 from thunk.backends.cpu.lowering.taps import gathered, sum_along
 from thunk.backends.reference.rearrange import clamped, mirrored
 from thunk.backends.reference.resample import taps_of_axes
 from thunk.backends.reference.taps import Taps
-from thunk.compiler.access import Access
 from thunk.compiler.lowering import At, Unsupported, lowering
 from thunk.ir.graph import Scalar, Value
 from thunk.ops.resample.upsample import RESIZES, Resize
@@ -110,12 +110,12 @@ def roll(at: At, self: Value, shifts: Any, dims: Any) -> None:
         domain = at.points()
         domain.store(gathered(at, domain, at.lower.window(self), tables))
         return
-    if not self.spec.is_contiguous() or not at.result.is_contiguous():
-        raise Unsupported("elements that are not in order")
+    if not at.result.is_contiguous():
+        raise Unsupported("a result that is not row-major")
     count = self.spec.numel
     domain = at.over((count,))
     shift = shifts[0] % count
-    source = Access(at.lower.buffer(self), self.spec.dtype, (1,), self.spec.offset)
+    source = in_order(at, self)
     place = domain.place(0) + (count - shift)
     place = (place >= count).where(place - count, place)
     domain.store_as(at.terms.lookup(source.over((0,)), place), (1,), 0)

@@ -26,7 +26,7 @@ def _memory(at: At, element: dtype, sizes: tuple[int, ...]) -> Access:
     return Access(at.lower.temporary(element, prod(sizes)), element, contiguous_strides(sizes))
 
 
-def _run(
+def run_along(
     at: At, target: Access, sizes: tuple[int, ...], dim: int, step: Step, reverse: bool = False
 ) -> None:
     """Replace each element of `target` along `dim` by `step` of the one before it."""
@@ -74,7 +74,7 @@ def _accumulated(
     dim %= len(domain.sizes)
     target = _memory(at, element, domain.sizes)
     domain.write(target, own)
-    _run(at, target, domain.sizes, dim, lambda _, before, now: step(before, now(target)))
+    run_along(at, target, domain.sizes, dim, lambda _, before, now: step(before, now(target)))
     domain.store(at.lower.load(target))
 
 
@@ -106,7 +106,7 @@ def linear_recurrence(
     target, kept = (_memory(at, element, domain.sizes) for _ in range(2))
     domain.write(target, domain.read(input).to(element))
     domain.write(kept, domain.read(decay).to(element))
-    _run(
+    run_along(
         at, target, domain.sizes, dim,
         lambda _, before, now: now(target) + now(kept) * before, reverse,
     )  # fmt: skip
@@ -124,7 +124,7 @@ def _running_extreme(at: At, self: Value, dim: int, combine: str) -> None:
     dim %= len(domain.sizes)
     best = _memory(at, own.dtype, domain.sizes)
     domain.write(best, own)
-    _run(
+    run_along(
         at, best, domain.sizes, dim,
         lambda _, before, now: before.binary(combine, now(best)),
     )  # fmt: skip
@@ -134,7 +134,7 @@ def _running_extreme(at: At, self: Value, dim: int, combine: str) -> None:
         attained = attained | own.ne(own)
     place = _memory(at, d.int64, domain.sizes)
     domain.write(place, attained.where(domain.place(dim), 0))
-    _run(
+    run_along(
         at, place, domain.sizes, dim,
         lambda _, before, now: before.maximum(now(place)),
     )  # fmt: skip
@@ -159,7 +159,7 @@ def _numbers_of_true(at: At, mask: Value, sizes: tuple[int, ...]) -> Access:
     target = _memory(at, d.int64, sizes)
     domain.write(target, domain.read(mask).to(d.bool_).to(d.int64))
     flat = Access(target.buffer, d.int64, (1,))
-    _run(at, flat, (count,), 0, lambda _, before, now: before + now(flat))
+    run_along(at, flat, (count,), 0, lambda _, before, now: before + now(flat))
     return target
 
 
