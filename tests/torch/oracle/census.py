@@ -19,7 +19,6 @@ OUTSIDE = {
     r"_linalg_svd": "LAPACK iterates until singular values have settled",
     r"_unique.*|masked_select|_nonzero_columns|repeat_interleave\.Tensor|bincount":
         "the result's shape depends on data",
-    r"equal|allclose": "the result is a Python value",
     r"rand.*|normal.*|bernoulli.*|uniform.*|exponential.*|multinomial|poisson|_standard_gamma.*":
         "PyTorch's numbers are drawn when the call is recorded",
     r"empty_strided": "memory with gaps, which no result of a program has",

@@ -150,3 +150,14 @@ def test_what_a_routine_changes_is_filled_also_where_nobody_reads_it(
     found = recorder.call(name, given)
     recorder.outputs(recorder.call("eq.Tensor", found[1], recorder.number(0)))
     assert not agree(recorder, 1e-4).schedule.fallbacks
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", SQUARE, ids=str)
+def test_exponentials(dtype: Any, shape: tuple[int, ...]) -> None:
+    array = values(dtype, *shape)
+    run(dtype, "linalg_matrix_exp", array)
+    run(dtype, "linalg_matrix_exp", array * 1e-3)
+    if array.ndim > 2 and array.size:
+        array[0, ..., 0, 0] = numpy.inf
+        run(dtype, "linalg_matrix_exp", array)

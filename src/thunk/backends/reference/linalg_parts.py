@@ -14,7 +14,7 @@ import numpy
 from thunk.backends.reference.kernel import rule
 
 # The approximant of degree 13 is exact in double precision up to this norm.
-_WIDEST = 5.37
+WIDEST = 5.37
 _DEGREE = 13
 
 
@@ -42,7 +42,7 @@ def _coefficients() -> list[float]:
     ]
 
 
-_PADE = _coefficients()
+PADE = _coefficients()
 
 
 @rule("linalg_matrix_exp", half="float32")
@@ -55,7 +55,7 @@ def linalg_matrix_exp(spec: Any, self: Any) -> Any:
     norms = numpy.abs(a).sum(-2).max(-1)
     finite = numpy.isfinite(norms)
     a[~finite] = 0
-    steps = numpy.ceil(numpy.log2(numpy.maximum(norms, _WIDEST) / _WIDEST))
+    steps = numpy.ceil(numpy.log2(numpy.maximum(norms, WIDEST) / WIDEST))
     steps = numpy.where(finite, steps, 0).astype(numpy.int64)
     found = _pade(a * numpy.exp2(-steps)[:, None, None])
     for step in range(int(steps.max())):
@@ -69,11 +69,11 @@ def _pade(a: Any) -> Any:
     """The exponential of matrices of small norm."""
     eye = numpy.broadcast_to(numpy.eye(a.shape[-1], dtype=a.dtype), a.shape)
     square = a @ a
-    even, odd = _PADE[0] * eye, _PADE[1] * eye
+    even, odd = PADE[0] * eye, PADE[1] * eye
     power = eye
     for k in range(2, _DEGREE + 1, 2):
         power = power @ square
-        even = even + _PADE[k] * power
-        odd = odd + _PADE[k + 1] * power
+        even = even + PADE[k] * power
+        odd = odd + PADE[k + 1] * power
     odd = a @ odd
     return numpy.linalg.solve(even - odd, even + odd)

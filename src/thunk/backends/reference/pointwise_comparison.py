@@ -44,14 +44,6 @@ def isclose(
     return close | (numpy.isfinite(distance) & (distance <= allowed))
 
 
-@rule("equal")
-def equal(spec: None, self: Any, other: Any) -> bool:
-    if self.shape != other.shape:
-        return False
-    left, right = promoted(self, other)
-    return bool((left == right).all())
-
-
 def _asking(function: Any, for_whole: bool) -> Any:
     """A predicate whose answer for bool and integers is `for_whole`."""
 

@@ -67,14 +67,11 @@ def allclose(
     return bool(t.all(t.isclose(self, other, rtol, atol, equal_nan)).item())
 
 
-def _equal(self: TensorSpec, other: TensorSpec) -> None:
-    if self.device != other.device:
-        raise expected(f"tensors on one device, {self.device}", str(other.device))
-
-
-declare(
-    "equal(Tensor self, Tensor other) -> bool",
-    doc="Whether shapes and all elements are the same.",
-    spec=_equal,
-    vjp=_BOOLEAN,
-)
+@composite("equal(Tensor self, Tensor other) -> bool")
+def equal(self: Any, other: Any) -> bool:
+    """Whether shapes and all elements are the same."""
+    if self._spec.device != other._spec.device:
+        raise expected(f"tensors on one device, {self._spec.device}", str(other._spec.device))
+    if self._spec.shape != other._spec.shape:
+        return False
+    return bool(t.all(t.eq(self, other)).item())

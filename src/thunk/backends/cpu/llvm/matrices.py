@@ -250,6 +250,32 @@ def _less_products(routine: Routine, a: Matrix, row: Value, column: Value) -> Va
     return rest.get()
 
 
+@native("repeated_squares", vectorise=True)
+def repeated_squares(single: bool, count: int, size: int) -> str:
+    """Matrices are squared as often as a number each says; then there is room for one matrix."""
+    routine = Routine("repeated_squares", single)
+    build = routine.build
+    often, matrices, room = (routine.pointer(index) for index in range(3))
+    whole = word(size)
+    with build.loop(word(0), word(count)) as batch:
+        a = routine.matrix(matrices, batch, size, size)
+        square = routine.matrix(room, word(0), size, size)
+        times = routine.ir.load(build.at(often, WORD, batch), typ=WORD)
+        with build.loop(word(0), times):
+            with build.loop(word(0), whole) as row:
+                with build.loop(word(0), whole) as column:
+                    square.set(row, column, routine.constant(0.0))
+                with build.loop(word(0), whole) as inner:
+                    factor = a.get(row, inner)
+                    with build.loop(word(0), whole) as column:
+                        product = routine.ir.fmul(factor, a.get(inner, column))
+                        total = routine.ir.fadd(square.get(row, column), product)
+                        square.set(row, column, total)
+            with build.loop(word(0), whole) as row, build.loop(word(0), whole) as column:
+                a.set(row, column, square.get(row, column))
+    return routine.text()
+
+
 @native("order_of_swaps")
 def order_of_swaps(count: int, steps: int, rows: int) -> str:
     """Which row of the matrix each row of the factors is; the status says if there is none."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
-from thunk.backends.cpu.llvm.matrices import lu_factor, order_of_swaps, substitute
+from thunk.backends.cpu.llvm.matrices import (
+    lu_factor,
+    order_of_swaps,
+    repeated_squares,
+    substitute,
+)
 from thunk.backends.cpu.lowering.matrices import (
     Stack,
     call,
@@ -18,6 +24,7 @@ from thunk.backends.cpu.lowering.matrices import (
     stack,
     store,
 )
+from thunk.backends.reference.linalg_parts import PADE, WIDEST
 from thunk.compiler.access import Access
 from thunk.compiler.expression import Expression
 from thunk.compiler.lowering import At, Domain, lowering
@@ -286,3 +293,68 @@ def slogdet(at: At, A: Value) -> None:
         kept, total = domain.reduce(combine, term, over).kept(False)
         kept.store(total, index)
     _store_factors(at, 2, packed, pivots)
+
+
+def _product(at: At, left: Stack, right: Stack) -> Stack:
+    """The products of square matrices, as sums along a loop of their own."""
+    *batch, rows, columns = left.shape
+    domain = at.over((*batch, rows, columns, columns))
+    *outer, row, step = left.access.strides
+    one = at.terms.load(left.access.over((*outer, row, 0, step)))
+    other = at.terms.load(right.access.over((*outer, 0, step, row)))
+    kept, total = domain.reduce("add", one * other, (len(batch) + 2,)).kept(False)
+    found = stack(at, left.shape, d.float64)
+    kept.write(found.access, total)
+    return found
+
+
+@lowering("linalg_matrix_exp")
+def matrix_exp(at: At, self: Value) -> None:
+    """A Pade approximant of a fraction of the matrix, squared as often as it was halved."""
+    check_small(self)
+    at.math_known("log2 exp2")
+    shape = self.spec.shape
+    rank = len(shape)
+    a = filled(at, shape, d.float64, lambda domain: domain.read(self).to(d.float64))
+    whole = at.over(shape)
+    sums, size = whole.reduce("add", a.read(whole).unary("abs"), (rank - 2,)).kept(True)
+    norm = sums.reduce("maximum", size, (rank - 1,))
+    domain, found = norm.kept(True)
+    often = (found.maximum(WIDEST) / WIDEST).math("log2").unary("ceil")
+    steps = stack(at, domain.sizes, d.int64)  # -1: the matrix is not finite
+    domain.write(steps.access, (found < math.inf).where(often, -1).to(d.int64))
+
+    def scaled(inner: Domain) -> Expression:
+        number = steps.read(inner)
+        factor = (-number.to(d.float64)).math("exp2")
+        return (number < 0).where(0, a.read(inner) * factor)
+
+    small = filled(at, shape, d.float64, scaled)
+    power = filled(at, shape, d.float64, lambda inner: _identity(d.float64)(inner, None))
+    square = _product(at, small, small)
+    even, odd = PADE[0] * power.read(whole), PADE[1] * power.read(whole)
+    for k in range(2, len(PADE) - 1, 2):
+        power = _product(at, power, square)
+        even = even + PADE[k] * power.read(whole)
+        odd = odd + PADE[k + 1] * power.read(whole)
+    evens, odds = stack(at, shape, d.float64), stack(at, shape, d.float64)
+    for each, summed in ((evens, even), (odds, odd)):
+        whole.write(each.access, summed)
+    odds = _product(at, small, odds)
+    packed = filled(at, shape, d.float64, lambda inner: evens.read(inner) - odds.read(inner))
+    batch, count = shape[:-2], packed.count
+    pivots, info = stack(at, shape[:-1], d.int32), stack(at, batch, d.int32)
+    factor = lu_factor(False, count, shape[-1], shape[-1], True, False)
+    call(at, factor, [], [packed, pivots, info])
+    sums_of = filled(at, shape, d.float64, lambda inner: evens.read(inner) + odds.read(inner))
+
+    def sides(inner: Domain, rows: Expression | None) -> Expression:
+        assert rows is not None
+        *outer, row, column = sums_of.access.strides
+        return inner.terms.lookup(sums_of.access.over((*outer, 0, column)), rows * row)
+
+    result = _solved(at, packed, pivots, shape, sides, False)
+    room = stack(at, shape[-2:], d.float64)
+    call(at, repeated_squares(False, count, shape[-1]), [steps], [result, room])
+
+    store(at, 0, lambda inner: (steps.read(inner) < 0).where(math.nan, result.read(inner)))
