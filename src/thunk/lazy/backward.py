@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thunk.autograd.edges import AccumulateGrad, edge_of
+from thunk.autograd.edges import AccumulateGrad, accumulate, edge_of
 from thunk.autograd.engine import Pass, running, start_gradient
-from thunk.autograd.meta import Edge
+from thunk.autograd.meta import Edge, requires_grad
 from thunk.dispatch.state import no_grad_recording, state
 from thunk.lazy.constant import bits_of
 from thunk.lazy.layout import values_nobody_reads, values_read
@@ -140,8 +140,10 @@ def _leaves(segment: Segment, done: BackwardPass) -> list[Any] | None:
                 return None
     if len(set(map(id, found))) != len(found):
         return None
-    same = all(_leaf(externals[one]) is _leaf(externals[two]) for one, two in done.same)
-    return found if same else None
+    for one, two in done.same:
+        if _leaf(externals[one]) is not _leaf(externals[two]):
+            return None
+    return found
 
 
 def _leaf(external: Any) -> Any:
@@ -210,7 +212,11 @@ def _accumulate(leaves: list[Any], gradients: list[Any]) -> None:
         try:
             with no_grad_recording():
                 for leaf, gradient in others:
-                    AccumulateGrad(leaf).apply([gradient])
+                    history = leaf._history
+                    if history.hooks or history.post_accumulate_hooks or history.grad_fn:
+                        AccumulateGrad(leaf).apply([gradient])
+                    elif requires_grad(leaf):
+                        accumulate(leaf, gradient)
         finally:
             running.passes.pop()
 

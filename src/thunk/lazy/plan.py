@@ -21,7 +21,7 @@ from thunk.lazy.program import GraphOfPath
 from thunk.lazy.run import Run
 from thunk.lazy.segment import Segment
 from thunk.lazy.tally import Tally
-from thunk.lazy.trace import Trace
+from thunk.lazy.trace import Trace, has_history
 from thunk.ops.rules.numbers import check_fits
 from thunk.runtime.storage import Bytes, Storage
 from thunk.runtime.tensors import new_tensor
@@ -54,6 +54,17 @@ class Result:
         return storage
 
 
+class Contents:
+    """What is known of the new contents of a storage."""
+
+    __slots__ = ("plain", "spec", "tracked")
+
+    def __init__(self, node: TraceNode) -> None:
+        self.spec: TensorSpec = node.spec
+        self.plain = leaf_fact(node.spec, False)
+        self.tracked = leaf_fact(node.spec, True)
+
+
 class Plan:
     """How to run a cut and where its results go."""
 
@@ -75,7 +86,7 @@ class Plan:
         self.guards = tuple(built.guards)
         first = len(layout.plain)
         self.stored = tuple(
-            [(index, first + at, node.spec) for at, (index, node) in enumerate(layout.stored)]
+            [(index, first + at, Contents(node)) for at, (index, node) in enumerate(layout.stored)]
         )
         self.undo = tuple([(index, at, _leaf_of(trace, index)) for index, at, _ in self.stored])
         self.computation = computation_of(self.graph, _donated(trace, built, self.undo))
@@ -159,7 +170,7 @@ class Plan:
         for index in self.sharing:
             tensor = results[index]
             if tensor._node is not None:
-                tensor._spec, tensor._versions, tensor._history  # noqa: B018  (found while pending)
+                _settle_fields(tensor, segment)
                 tensor._node = None
         for index, at, fact in self.constants:
             tensor = results[index]
@@ -171,10 +182,10 @@ class Plan:
             tensor._node = None
         for index, spec in self.moved:
             results[index]._spec = spec
-        for index, at, spec in self.stored:
+        for index, at, contents in self.stored:
             storage = storages[index]
             if storage.foreign or storage.pinned or storage.plain is None:
-                _receive(storage, outputs[at], spec, run)
+                _receive(storage, outputs[at], contents, run)
             else:
                 storage._data = outputs[at]
                 storage.launch = run
@@ -200,13 +211,26 @@ class Plan:
                 )
 
 
-def _receive(storage: Storage, data: Bytes, spec: TensorSpec, run: Run | None) -> None:
+def _settle_fields(tensor: Any, segment: Segment) -> None:
+    """Find what follows from a tensor's node while it has one; the history waits if it can."""
+    node: TraceNode = tensor._node
+    tensor._spec, tensor._versions  # noqa: B018  (found while pending)
+    follows = node.requires_grad and node.external < 0 and not has_history(tensor)
+    if follows and tensor._origin is None:
+        tensor._origin = (segment, node)
+    else:
+        tensor._history  # noqa: B018  (found while pending)
+
+
+def _receive(storage: Storage, data: Bytes, contents: Contents, run: Run | None) -> None:
     if storage.home is None:
-        storage.home = spec
+        storage.home = contents.spec
     if storage.plain is None:
-        storage.plain, storage.tracked = leaf_fact(storage.home, False), leaf_fact(
-            storage.home, True
-        )
+        if storage.home is contents.spec:
+            storage.plain, storage.tracked = contents.plain, contents.tracked
+        else:
+            storage.plain = leaf_fact(storage.home, False)
+            storage.tracked = leaf_fact(storage.home, True)
     storage.receive(data, run)
 
 

@@ -140,7 +140,8 @@ def _replay(
         each = (trace.results if is_result else trace.registered)[index]
         each._spec, each._versions, each._history  # noqa: B018  (found while pending)
         each._node = None
-    versions = [each._versions.value + 1 for each in written]
+    counters = [each._versions for each in written]
+    versions = [each.value + 1 for each in counters]
     whole = (
         [len(trace.leaves), len(trace.registered), len(trace.storages), len(trace.scalars)],
         [each._storage._data for each in states] if fresh else [],
@@ -148,7 +149,7 @@ def _replay(
         [each for each in storages if each.trace is None],
         done.order(numbers),
     )  # fmt: skip
-    bindings = (written, storages, done.nodes, versions)
+    bindings = (written, storages, done.nodes, counters, versions)
     try:
         _bind(trace, done, whole, bindings)
     except BaseException:
@@ -163,11 +164,11 @@ def _bind(trace: Trace, done: Update, whole: Any, bindings: Any) -> None:
     trace.leaves[leaves:] = memory
     trace.registered[registered:] = entered
     trace.storages[storages:] = changed
-    for target, storage, node, version in zip(*bindings, strict=True):
+    for target, storage, node, counter, version in zip(*bindings, strict=True):
         storage.trace = trace
         storage.node = target._node = node
         storage.users = 1
-        target._versions.value = version
+        counter.value = version
     trace.overwritten.update(done.overwritten)
     trace.scalars[scalars:] = numbers
     trace.node = done.end
