@@ -13,7 +13,6 @@ from thunk.dispatch.infer import infer
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
 from thunk.ir.opdef import NoGradient, OpDef
-from thunk.runtime.storage import Storage
 from thunk.runtime.tensors import new_tensor
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
@@ -29,7 +28,9 @@ def view_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
 
 
 def _window(source: TensorBase, spec: TensorSpec, op: OpDef, several: bool) -> Any:
-    _check_bounds(source._storage, spec, op)
+    storage = source._storage
+    if storage.memory is not None:
+        check_bounds(op, spec, storage.nbytes)
     view = new_tensor(source._storage, spec, source._versions)
     if isinstance(op.gradient, NoGradient):
         return view
@@ -39,16 +40,17 @@ def _window(source: TensorBase, spec: TensorSpec, op: OpDef, several: bool) -> A
     return view
 
 
-def _check_bounds(storage: Storage, spec: TensorSpec, op: OpDef) -> None:
-    if spec.numel == 0 or storage.memory is None:
+def check_bounds(op: OpDef, spec: TensorSpec, nbytes: int) -> None:
+    """Refuse a window that is not inside a storage of `nbytes`."""
+    if spec.numel == 0:
         return
     needed = spec.extent() * spec.dtype.itemsize
-    if needed > storage.nbytes:
+    if needed > nbytes:
         raise RuntimeError(
             f"{op.name}: setStorage: expected a window inside the storage, got sizes "
             f"{list(spec.shape)}, strides {list(spec.strides)}, storage offset {spec.offset}, and "
             f"itemsize {spec.dtype.itemsize} requiring a storage size of {needed} which are out of "
-            f"bounds for storage of size {storage.nbytes}"
+            f"bounds for storage of size {nbytes}"
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from thunk.autograd.edges import ONE_OF_SEVERAL, edge_of
 from thunk.autograd.meta import history_of, requires_grad
 from thunk.autograd.saved import INFERENCE
-from thunk.autograd.views import mark_view
+from thunk.autograd.views import check_bounds, mark_view
 from thunk.dispatch.infer import infer
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
@@ -26,7 +26,7 @@ from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import TracedFloat, plain_kind, plain_number
 from thunk.lazy.rehearse import rehearse
 from thunk.lazy.segment import Segment, history_from, reads_of
-from thunk.lazy.trace import Trace, traces
+from thunk.lazy.trace import Trace, has_storage, traces
 from thunk.ops.copy import copying as _declares_with_history  # noqa: F401
 from thunk.ops.registry import find_op
 from thunk.ops.rules.numbers import checked_numbers
@@ -40,8 +40,9 @@ _OWN = __file__.rsplit("lazy", 1)[0]
 _relayout = find_op("aten::relayout")
 _with_history = find_op("aten::with_history")
 _empty_strided = find_op("aten::empty_strided")
+_as_strided = find_op("aten::as_strided")
 _scatter = find_op("aten::as_strided_scatter")
-_PLACED = frozenset({find_op("aten::as_strided"), _scatter})  # they name places in a storage
+_PLACED = frozenset({_as_strided, _scatter})  # they name places in a storage
 
 
 def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
@@ -60,6 +61,8 @@ def lazy_kernel(op: OpDef, keys: KeySet, args: tuple[Any, ...]) -> Any:
             return _computed(trace, op, args)
     elif op.raises_on_data:
         rehearse(op, args)
+    if op is _as_strided:
+        check_bounds(op, infer(op, args), _room_of(args[0]))
     if op is _relayout and args[0]._spec == infer(op, args):
         return trace.wrap(trace.node_of(args[0], False))  # values are functional: a copy is a name
     return _pending(trace, op, args)
@@ -80,6 +83,17 @@ def _has_own_form(op: OpDef, args: tuple[Any, ...]) -> bool:
         return False
     spec = infer(op, args)
     return bool(spec.offset) or not spec.is_non_overlapping_and_dense()
+
+
+def _room_of(tensor: Any) -> int:
+    """How many bytes the storage of a tensor has, or will have."""
+    if not has_storage(tensor):
+        return int(tensor._spec.numel * tensor._spec.dtype.itemsize)
+    storage = tensor._storage
+    if storage._data is not None:
+        return int(storage._data.nbytes)
+    home: TensorSpec = storage.home
+    return home.numel * home.dtype.itemsize
 
 
 def _computed(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> Any:

@@ -132,10 +132,12 @@ class Storage:
                 "clone() the tensor first"
             )
         fresh = allocate(nbytes)
-        if self.data is not None:
-            kept = min(nbytes, self.data.nbytes)
-            fresh[:kept] = self.data[:kept]
+        data = self.writable()
+        if data is not None:
+            kept = min(nbytes, data.nbytes)
+            fresh[:kept] = data[:kept]
         self.data = fresh
+        self.home = self.plain = self.tracked = None  # a trace knew it in another geometry
 
 
 def _restored(data: bytes | None) -> Storage:
