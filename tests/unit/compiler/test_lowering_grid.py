@@ -69,6 +69,16 @@ def test_margins(dtype: Any, shape: tuple[int, ...], reduction: int) -> None:
     run(dtype, "multilabel_margin_loss_backward", row, scores, listed, reduction, mask)
 
 
+def test_one_score_alone_lacks_nothing() -> None:
+    score, row = numpy.array(0.3, "f4"), numpy.array(2.0, "f4")
+    for target in (numpy.array(0), numpy.array([0])):
+        run("f4", "multi_margin_loss", score, target, 1, 1.0, None, 1)
+        run("f4", "multi_margin_loss_backward", row, score, target, 1, 1.0, None, 1)
+    for target in (numpy.array(0), numpy.array(-1)):
+        run("f4", "multilabel_margin_loss_forward", score, target, 1)
+        run("f4", "multilabel_margin_loss_backward", row, score, target, 1, row)
+
+
 def test_a_class_that_is_none_raises() -> None:
     for name, target in (("multi_margin_loss", [1, 3]), ("multilabel_margin_loss_forward", None)):
         recorder = Recorder()

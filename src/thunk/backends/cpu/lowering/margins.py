@@ -13,6 +13,8 @@ from thunk.compiler.lowering import At, Domain, Unsupported, lowering
 from thunk.ir.graph import Value
 from thunk.types import dtype as d
 
+WRONG_CLASS = "multi_margin_loss: target out of range; expected classes from 0 to 0"
+
 
 @lowering("soft_margin_loss")
 def soft_margin_loss(at: At, self: Value, target: Value, reduction: int) -> None:
@@ -24,6 +26,16 @@ def soft_margin_loss(at: At, self: Value, target: Value, reduction: int) -> None
     value = domain.operand(self, element) * domain.operand(target, element)
     soft = (-value.unary("abs")).math("exp").math("log1p")
     reduced(domain, soft - value.minimum(0), reduction)
+
+
+def _alone(at: At, target: Value, least: int, message: str) -> Expression:
+    """A score without others lacks nothing: the result is 0; returns its class."""
+    right = at.over(()).read_as(target, ()).to(d.int64)
+    fits = (right >= least) & (right < 1)
+    code = at.lower.failure(RuntimeError, message)
+    element = at.result.dtype
+    at.over(()).store(at.terms.check(fits, at.terms.constant(0, element), code))
+    return right
 
 
 class _Rows:
@@ -72,6 +84,9 @@ class _Rows:
 def multi_margin_loss(
     at: At, self: Value, target: Value, p: Any, margin: Any, weight: Any, reduction: int
 ) -> None:
+    if not self.spec.shape and not at.result.shape:
+        _alone(at, target, 0, WRONG_CLASS)
+        return
     rows = _Rows(at, self, target, p, margin, weight)
     term = rows.is_linear.where(rows.lacking, rows.lacking * rows.lacking)
     kept, total = rows.domain.reduce("add", term, (len(rows.shape) - 1,)).kept(False)
@@ -90,6 +105,9 @@ def multi_margin_loss_backward(
     at: At, grad_output: Value, self: Value, target: Value, p: Any, margin: Any, weight: Any,
     reduction: int,
 ) -> None:  # fmt: skip
+    if not self.spec.shape and not at.result.shape:
+        _alone(at, target, 0, WRONG_CLASS)
+        return
     rows = _Rows(at, self, target, p, margin, weight)
     one = at.terms.constant(1, rows.element)
     flat = (rows.lacking > 0).where(one, 0)
@@ -140,6 +158,11 @@ class _Listed:
 
 @lowering("multilabel_margin_loss_forward")
 def multilabel_margin_loss(at: At, self: Value, target: Value, reduction: int) -> None:
+    if not (self.spec.shape or at.result.shape or at.node.outputs[1].spec.shape):
+        right = _alone(at, target, -1, WRONG_CLASS.replace("multi", "multilabel"))
+        domain = at.over(())
+        domain.store((right >= 0).to(at.node.outputs[1].spec.dtype), 1)
+        return
     listed = _Listed(at, self, target)
     rank = listed.rank
     term = listed.lacking * listed.right
@@ -153,6 +176,9 @@ def multilabel_margin_loss(at: At, self: Value, target: Value, reduction: int) -
 def multilabel_margin_loss_backward(
     at: At, grad_output: Value, self: Value, target: Value, reduction: int, is_target: Value
 ) -> None:
+    if not self.spec.shape and not at.result.shape:
+        _alone(at, target, -1, WRONG_CLASS.replace("multi", "multilabel"))
+        return
     listed = _Listed(at, self, target)
     rank, shape = listed.rank, self.spec.shape
     one = at.terms.constant(1, listed.right.dtype)
