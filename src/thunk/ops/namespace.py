@@ -49,6 +49,9 @@ class OpOverload:
         overload = self.op.schema.overload or "default"
         return f"<OpOverload(op='{self.namespace}.{self.op.name}', overload='{overload}')>"
 
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.op.name}.{self.op.schema.overload or 'default'}"
+
 
 class OpOverloadPacket:
     """All overloads of one name; its attributes are the overloads."""
@@ -75,6 +78,9 @@ class OpOverloadPacket:
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self._packet.namespace}.{self._packet.name}')>"
+
+    def __str__(self) -> str:
+        return f"{self._packet.namespace}.{self._packet.name}"
 
 
 def has_namespace(name: str) -> bool:

@@ -34,6 +34,9 @@ def test_a_defined_operator_runs_its_kernel(library: Library) -> None:
     assert thunk.ops.unit.twice(thunk.tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
     assert thunk.ops.unit.twice.default(x=thunk.tensor([3.0])).tolist() == [6.0]
     assert thunk.ops.unit.twice.overloads() == ["default"]
+    assert (str(thunk.ops.unit.twice), str(thunk.ops.aten.add.Tensor)) == (
+        "unit.twice", "aten.add.Tensor"
+    )  # fmt: skip
 
 
 def test_destroying_reverses_everything(library: Library) -> None:
