@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from thunk.ir.printer import print_graph
 from thunk.lazy.compiled import Computation, computations
-from thunk.lazy.record import user_line
+from thunk.lazy.origin import user_line
 from thunk.lazy.watch import COMPILE, EXECUTION, Event, note, watched
 
 _OWN: Final = __file__.rsplit("lazy", 1)[0]

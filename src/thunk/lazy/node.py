@@ -58,7 +58,7 @@ class TraceNode:
     __slots__ = (
         "args", "children", "counts", "depth", "external", "guards", "inference", "leaf",
         "memory", "nbytes", "op", "outputs", "parent", "places", "plans", "recording", "released",
-        "replay", "requires_grad", "scalars", "spec", "trace", "where",
+        "replay", "requires_grad", "scalars", "scope", "spec", "trace", "where",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, parent: TraceNode | None, op: OpDef | str,
@@ -87,6 +87,7 @@ class TraceNode:
         self.inference = False  # the modes that it was recorded in
         self.recording = True
         self.where = ""
+        self.scope = ""
 
     @property
     def producer(self) -> TraceNode:

@@ -20,13 +20,13 @@ from thunk.lazy.trace import Trace
 _REPEATS = 8
 _LONGEST_PROGRAM = 64  # operators, as long as a round is no longer than that
 
-Signature = tuple[tuple[OpDef, str], ...]
+Signature = tuple[tuple[OpDef, str, str], ...]
 
 
 class Period(NamedTuple):
     """What a walk is expected to be until it is cut."""
 
-    signature: Signature  # operators of one round, with their lines
+    signature: Signature  # operators of one round, with their lines and modules
     rounds: int
 
     @property
@@ -70,30 +70,30 @@ def _ends_period(node: TraceNode) -> bool:
     return node.places is not None and PERIOD in node.places
 
 
-def _operators(node: TraceNode | None, most: int) -> list[tuple[OpDef, str]]:
+def _operators(node: TraceNode | None, most: int) -> list[tuple[OpDef, str, str]]:
     """The last operators of a walk with their lines, in order."""
-    found: list[tuple[OpDef, str]] = []
+    found: list[tuple[OpDef, str, str]] = []
     while node is not None and len(found) < most:
         if isinstance(node.op, OpDef):
-            found.append((node.op, node.where))
+            found.append((node.op, node.where, node.scope))
         node = node.parent
     found.reverse()
     return found
 
 
-def _operators_since_weights(node: TraceNode) -> list[tuple[OpDef, str]]:
+def _operators_since_weights(node: TraceNode) -> list[tuple[OpDef, str, str]]:
     """The operators since a weight was met first: equal layers are no rounds of a loop."""
-    found: list[tuple[OpDef, str]] = []
+    found: list[tuple[OpDef, str, str]] = []
     each: TraceNode | None = node
     while each is not None and not (each.op is LEAF and each.requires_grad):
         if isinstance(each.op, OpDef):
-            found.append((each.op, each.where))
+            found.append((each.op, each.where, each.scope))
         each = each.parent
     found.reverse()
     return found
 
 
-def _period_of(done: list[tuple[OpDef, str]]) -> Period | None:
+def _period_of(done: list[tuple[OpDef, str, str]]) -> Period | None:
     """The shortest round that the end of a walk repeats."""
     done.reverse()
     for length in range(1, len(done) // _REPEATS + 1):

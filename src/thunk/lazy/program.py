@@ -78,8 +78,9 @@ class GraphOfPath:
                             for slot, element in node.guards]  # fmt: skip
             outputs = node.outputs or (node,)
             made = self.graph.add(
-                node.op, args, tuple([on_cpu(each.spec) for each in outputs]), node.where
-            )
+                node.op, args, tuple([on_cpu(each.spec) for each in outputs]), node.where,
+                node.scope,
+            )  # fmt: skip
             self._values.update(zip(outputs, made.outputs, strict=True))
 
     def _argument(self, value: Any, numbers: Any) -> Any:

@@ -5,7 +5,6 @@ Invariant: on a path walked before nothing is inferred: the edge's node has the 
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from thunk.lazy.eager import run_now
 from thunk.lazy.metrics import count
 from thunk.lazy.node import OUTPUT, Slot, TraceNode, operands_of
 from thunk.lazy.numbers import TracedFloat, plain_kind, plain_number
+from thunk.lazy.origin import module_scope, user_line
 from thunk.lazy.rehearse import rehearse
 from thunk.lazy.segment import Segment, history_from, reads_of
 from thunk.lazy.trace import Trace, has_storage, traces
@@ -36,7 +36,6 @@ from thunk.types.dtype import dtype
 from thunk.types.spec import TensorSpec
 from thunk.types.tensor_base import TensorBase
 
-_OWN = __file__.rsplit("lazy", 1)[0]
 _relayout = find_op("aten::relayout")
 _with_history = find_op("aten::with_history")
 _empty_strided = find_op("aten::empty_strided")
@@ -212,7 +211,7 @@ def _make(
     node.scalars = places
     node.inference = birth.inference
     node.recording = state.grad_enabled
-    node.where = user_line()
+    node.where, node.scope = user_line(), module_scope()
     with checked_numbers() as checked:
         specs = infer(op, tuple(map(_as_recorded, args, frozen)))
     node.guards = _guards(numbers, checked)
@@ -268,14 +267,6 @@ def _checked(node: TraceNode, differentiable: bool) -> TraceNode:
 
 def _bytes_of(op: OpDef, spec: TensorSpec | None) -> int:
     return 0 if op.view or spec is None else spec.numel * spec.dtype.itemsize
-
-
-def user_line() -> str:
-    """The line outside the framework that is being executed."""
-    frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def result(trace: Trace, op: OpDef, node: TraceNode, source: Any, several: bool = False) -> Any:
