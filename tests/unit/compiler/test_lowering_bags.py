@@ -67,6 +67,8 @@ def test_distances_of_pairs(dtype: Any, p: float) -> None:
     run(dtype, "_pdist_forward", rows, p)
     grad = random.normal(size=len(pairs)).astype(dtype)
     run(dtype, "_pdist_backward", grad, rows, p, norms.astype(dtype))
+    nothing = numpy.zeros(0, dtype)
+    run(dtype, "_pdist_backward", nothing, rows[:1], p, nothing)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

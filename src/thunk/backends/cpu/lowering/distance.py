@@ -143,7 +143,7 @@ def pdist_backward(at: At, grad: Value, self: Value, p: Any, pdist: Value) -> No
         raise Unsupported("sums that are rounded each time")
     at.math_known("pow")
     at.points().store(at.terms.constant(0, spec.dtype))
-    if order == 0:
+    if order == 0 or not pdist.spec.numel or not self.spec.shape[1]:
         return
     domain, rows, difference = _pairs(at, self)
     norm = domain.read_as(pdist, (pdist.spec.strides[0], 0))
