@@ -95,6 +95,7 @@ class Journal:
         self.scalars = len(trace.scalars)
         self.externals = len(trace.externals)
         self.writes = len(trace.writes)
+        self.placements = trace.placements
         self.before = [_geometry(each) for each in self.places]
         self.stored = [has_storage(each) for each in self.places]
         self.args, self.kwargs = args, kwargs
@@ -106,6 +107,7 @@ class Journal:
             trace.generation != self.generation
             or len(trace.leaves) != self.leaves
             or len(trace.externals) != self.externals
+            or trace.placements != self.placements
             or not self._only_known_writes()
             or self._guards_integers()
         ):

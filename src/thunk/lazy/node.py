@@ -124,3 +124,12 @@ def operands_of(args: Any) -> list[TraceNode]:
         elif type(value) is tuple:
             found.extend(operands_of(value))
     return found
+
+
+class Detour:
+    """Where a walk stands while its modes are not known: nothing was ever recorded here."""
+
+    __slots__ = ("children",)
+
+    def __init__(self) -> None:
+        self.children: dict[Any, TraceNode] = {}

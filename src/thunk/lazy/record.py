@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from thunk.autograd.edges import ONE_OF_SEVERAL, edge_of
+from thunk.autograd.edges import ONE_OF_SEVERAL, edge_of, is_refused
 from thunk.autograd.meta import history_of, requires_grad
 from thunk.autograd.saved import INFERENCE
 from thunk.autograd.views import check_bounds, mark_view
+from thunk.dispatch.call import tensors_in
 from thunk.dispatch.infer import infer
 from thunk.dispatch.keys import KeySet
 from thunk.dispatch.state import state
@@ -114,6 +115,10 @@ def record(trace: Trace, op: OpDef, args: tuple[Any, ...]) -> TraceNode:
     """Follow or make the edge of this call."""
     numbers: list[Any] = []
     recording = state.grad_enabled and not isinstance(op.gradient, NoGradient)
+    if recording and any(each._node is None and is_refused(each) for each in tensors_in(args)):
+        specs = infer(op, args)  # nobody asks for gradients of integers
+        several = (specs,) if isinstance(specs, TensorSpec) else specs
+        recording = any(each is not None and each.dtype.is_inexact for each in several)
     generation = -1
     while trace.generation != generation:  # an operand was cut before another could be read
         generation = trace.generation

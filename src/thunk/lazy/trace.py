@@ -25,7 +25,7 @@ from thunk.lazy.home import (
 )  # fmt: skip
 from thunk.lazy.memory import Write
 from thunk.lazy.modes import mode_token
-from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, LeafFact, TraceNode, leaf_fact
+from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, Detour, LeafFact, TraceNode, leaf_fact
 from thunk.lazy.segment import Segment
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage, copy_of
@@ -36,15 +36,6 @@ from thunk.types.tensor_base import InferenceCounter, TensorBase
 _bare = object.__new__
 _raw_storage: Any = TensorBase.__dict__["_storage"]
 _raw_history: Any = TensorBase.__dict__["_history"]
-
-
-class Detour:
-    """Where a walk stands while its modes are not known: nothing was ever recorded here."""
-
-    __slots__ = ("children",)
-
-    def __init__(self) -> None:
-        self.children: dict[Any, TraceNode] = {}
 
 
 class Trace:
@@ -84,6 +75,7 @@ class Trace:
         self.registered: list[Any] = []
         self.foreign: list[tuple[Any, TraceNode]] = []  # reads of memory that others may write to
         self.writes: list[Write] = []
+        self.placements = 0  # operators that named places in memory that lies anywhere
         self.look_at = 256  # how deep in the walk it is asked whether it repeats
         self.looked_elsewhere = False  # whether a place differed from that of an earlier walk
         self.sharing: dict[int, int] | None = None  # numbers that several operators of a call take
@@ -347,9 +339,12 @@ class Trace:
     def placed(self, tensor: Any) -> TraceNode:
         """The node that holds the present value of `tensor` as a window of its storage."""
         node = self.node_of(tensor)
+        if has_storage(tensor) and is_part(tensor._storage, tensor._spec):
+            self.placements += 1
         if node.spec.offset == tensor._spec.offset:
             return node
-        return self.window(self.know_contents(tensor), tensor._spec)
+        shown = self.window(self.know_contents(tensor), tensor._spec)
+        return self.with_own_history(tensor, shown, True)
 
     def know_contents(self, tensor: Any) -> TraceNode:
         """The node of all that the storage of `tensor` holds."""
@@ -404,14 +399,18 @@ class Trace:
         return self.segment.is_edge(edge_of(tensor), node)
 
     def cut_off(self, node: TraceNode) -> TraceNode:
-        found: TraceNode = t.detach(self.wrap(node))._node
-        return found
+        """The value of `node`, whose gradients flow nowhere."""
+        position = self.at()
+
+        def make() -> TraceNode:
+            made = TraceNode(self, position, ATTACH, (node,))
+            made.spec, made.memory, made.inference = node.spec, node.memory, node.inference
+            return made
+
+        return self._counted(self.step((ATTACH, node, "cut off"), make))
 
     def attach(self, node: TraceNode, external: Any) -> TraceNode:
-        """The value of `node` with a gradient that leaves the trace for `external`, or ends here.
-
-        Views made without gradients want one if their base does, and pass none on.
-        """
+        """The value of `node` with a gradient that leaves the trace for `external`, if that is."""
         parent = self.at()
 
         def make() -> TraceNode:

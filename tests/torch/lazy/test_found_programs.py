@@ -234,6 +234,23 @@ PROGRAMS = {
         t5, t6 = t0.unbind(0)
         (t3 + t5).backward()
         """,
+    "a place in memory that a detached part names": """
+        t0 = torch.tensor([[0.625], [1.0], [0.5]], requires_grad=True)
+        t1 = t0.diagonal(-1)
+        t2 = t1 * -0.5
+        t3 = t1.detach()
+        log.append(t3.tolist())
+        t4 = t0 * 2
+        t5 = torch.as_strided(t3, (1,), (1,), 1)
+        """,
+    "a refused view copied to integers": """
+        t0 = torch.tensor([[[3], [0]], [[3], [3]]])
+        t1 = torch.tensor(-0.5, requires_grad=True)
+        t2 = torch.stack([t1, t1], -1)
+        t3, t4 = t2.unbind(0)
+        t2[...] = t1
+        t0.copy_(t3)
+        """,
     "a write without gradients where they are refused": """
         t0 = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
         t1 = t0 * 2
