@@ -24,7 +24,10 @@ CALLS = [
 
 def raised(module: Any, call: str) -> BaseException | None:
     try:
-        eval(call, {"t": module})
+        result = eval(call, {"t": module})
+        if module is thunk:
+            thunk.lazy.mark_step(wait=True)  # what only computed values tell is told now
+        del result
     except Exception as error:
         return error
     return None
