@@ -67,7 +67,7 @@ QUICK_LAZY = (
 @pytest.mark.parametrize("name", QUICK_LAZY)
 def test_a_fault_planted_in_lazy_execution_is_found(name: str) -> None:
     fault = next(each for each in FAULTS_OF_LAZY if each.name == name)
-    assert 0 < planted.find(fault, 5000, 20)
+    assert 0 < planted.find(fault, 5000, 80)
 
 
 @pytest.mark.parametrize("fault", (*planted.FAULTS, *FAULTS_OF_LAZY), ids=lambda fault: fault.name)

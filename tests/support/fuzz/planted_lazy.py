@@ -19,8 +19,20 @@ def _no_effect(original: Any) -> Any:
     return lambda *args, **kwargs: None
 
 
+def _nothing_told(original: Any) -> Any:
+    return lambda *args, **kwargs: True
+
+
 def _shared_contents(original: Any) -> Any:
     return lambda self: self.data
+
+
+def _shared_part(original: Any) -> Any:
+    def changed(storage: Any, spec: Any) -> Any:
+        itemsize = spec.dtype.itemsize
+        return storage.data[spec.offset * itemsize : spec.extent() * itemsize]
+
+    return changed
 
 
 def _replaced_contents(original: Any) -> Any:
@@ -44,8 +56,8 @@ def _one_kind(original: Any) -> Any:
 
 
 def _unseen_write(original: Any) -> Any:
-    def changed(trace: Any, target: Any, result: Any) -> None:
-        original(trace, target, result)
+    def changed(trace: Any, target: Any, *rest: Any) -> None:
+        original(trace, target, *rest)
         target._versions.value -= 1
 
     return changed
@@ -74,9 +86,10 @@ def _twice(original: Any) -> Any:
 FAULTS_OF_LAZY: tuple[Fault, ...] = (
     Fault("mode missing from the path", LAZY, (("thunk.lazy.trace.mode_token", _no_mode),)),
     Fault("aliases not derived again", LAZY,
-          (("thunk.lazy.inplace._aliases_are_stale", _no_effect),)),
+          (("thunk.lazy.inplace._aliases_are_stale", _nothing_told),)),
     Fault("foreign memory not copied for pending reads", LAZY,
-          (("thunk.runtime.storage.Storage.snapshot", _shared_contents),)),
+          (("thunk.runtime.storage.Storage.snapshot", _shared_contents),
+           ("thunk.lazy.trace.copy_of", _shared_part))),
     Fault("writes do not reach foreign memory", LAZY,
           (("thunk.runtime.storage.Storage.receive", _replaced_contents),)),
     Fault("number frozen as a constant", LAZY,

@@ -35,9 +35,16 @@ def _term(at: At, domain: Domain, self: Value) -> Expression:
     return value.to(working(element)) if element.itemsize < 4 else value.to(element)
 
 
+def _adding(at: At) -> str:
+    """How terms are added: truths do not wrap around."""
+    return "or" if at.result.dtype is d.bool_ else "add"
+
+
 def _reduced(at: At, self: Value, dim: Any, keepdim: bool, combine: str) -> tuple[Any, Any, int]:
     domain = at.over(self.spec.shape)
     over = loops_of(dim, len(domain.sizes))
+    if combine == "add":
+        combine = _adding(at)
     row = domain.reduce(combine, _term(at, domain, self), over)
     return (*row.kept(keepdim), count_of(domain, over))
 
@@ -70,7 +77,8 @@ def nansum(at: At, self: Value, dim: Any, keepdim: bool, dtype: Any) -> None:
     value = domain.read(self)
     if value.dtype.is_floating_point:
         value = value.ne(value).where(0, value)
-    row = domain.reduce("add", value.to(working(at.result.dtype)), loops_of(dim, len(domain.sizes)))
+    over = loops_of(dim, len(domain.sizes))
+    row = domain.reduce(_adding(at), value.to(working(at.result.dtype)), over)
     kept, total = row.kept(keepdim)
     kept.store(total)
 

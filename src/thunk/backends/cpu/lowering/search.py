@@ -24,7 +24,7 @@ def searchsorted(
     if sorter is not None or sequence.dtype is not self.spec.dtype:
         raise Unsupported("a sequence that is sorted by indices")
     shape = at.result.shape
-    if size > LONGEST:
+    if size > LONGEST or sequence.dtype.is_inexact:
         _search(at, sorted_sequence, self, right or side == "right")
         return
     domain = at.over((*shape, size))
@@ -61,7 +61,7 @@ def isin(
 
 
 def _search(at: At, sorted_sequence: Value, self: Value, after: bool) -> None:
-    """The same by halves: falling powers of two are added while what they lead to is before."""
+    """The same by halves. Where NaN stand in the sequence, which ones are looked at decides."""
     sequence = sorted_sequence.spec
     size = sequence.shape[-1]
     domain = at.points()
@@ -69,11 +69,13 @@ def _search(at: At, sorted_sequence: Value, self: Value, after: bool) -> None:
     leading = (0,) * rank if len(sequence.shape) == 1 else (*sequence.strides[:-1], 0)
     access = at.lower.window(sorted_sequence).over(leading)
     value = domain.read(self)
-    found: Expression = at.terms.constant(0, d.int64)
-    for power in reversed(range(size.bit_length())):
-        probe = found + ((1 << power) - 1)
-        inside = probe < size
-        known = at.terms.lookup(access, inside.where(probe, 0) * sequence.strides[-1])
+    first: Expression = at.terms.constant(0, d.int64)
+    end: Expression = at.terms.constant(size, d.int64)
+    for _ in range(size.bit_length()):
+        left = first < end
+        middle = first + (end - first).binary("shr", 1)
+        known = at.terms.lookup(access, left.where(middle, 0) * sequence.strides[-1])
         beyond = known > value if after else known >= value
-        found = found + (inside & ~beyond).where(at.terms.constant(1 << power, d.int64), 0)
-    domain.store(found)
+        first = (left & ~beyond).where(middle + 1, first)
+        end = (left & beyond).where(middle, end)
+    domain.store(first)
