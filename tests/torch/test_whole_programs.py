@@ -11,7 +11,7 @@ import pytest
 from fuzz import planted
 from fuzz.campaign import report
 from fuzz.generate import generate, shares
-from fuzz.judge import EAGER, Mode, judge
+from fuzz.judge import EAGER, LAZY, Mode, judge
 from fuzz.planted_kinds import Fault
 from fuzz.planted_lazy import FAULTS_OF_LAZY
 from fuzz.program import Program, listing
@@ -23,9 +23,11 @@ MODES = (EAGER,)
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_programs_agree(part: int) -> None:
+@pytest.mark.parametrize("modes", [MODES, LAZY], ids=["eager", "lazy"])
+def test_programs_agree(modes: tuple[Mode, ...], part: int) -> None:
+    """Eagerly; and lazily, with and without barriers, on a trie that all of them share."""
     for seed in range(FIRST + part, FIRST + COUNT, 4):
-        found = judge(generate(seed), MODES)
+        found = judge(generate(seed), modes)
         if found is not None:
             told = report(seed, found)
             pytest.fail(

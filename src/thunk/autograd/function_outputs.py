@@ -14,6 +14,7 @@ from thunk.autograd.meta import Edge, history_of, requires_grad
 from thunk.autograd.node import set_history
 from thunk.dispatch.state import no_grad_recording
 from thunk.ops.registry import t
+from thunk.runtime.tensors import count_write
 from thunk.types.tensor_base import TensorBase
 
 
@@ -28,7 +29,7 @@ def finish_outputs(ctx: Any, inputs: list[Any], outputs: list[Any], recording: b
             "The inputs that are modified inplace must all be outputs of the Function."
         )
     for each in ctx.dirty_tensors:
-        each._versions.value += 1
+        count_write(each)
     if not recording:
         return outputs
     constant = {id(each) for each in ctx.non_differentiable}

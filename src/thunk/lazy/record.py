@@ -214,7 +214,8 @@ def _make(
     if op.view or op is _with_history:
         node.memory = frozen[0].memory
     node.scalars = places
-    node.inference = birth.inference
+    # A view is born when what it shows was.
+    node.inference = frozen[0].inference if op.view else birth.inference
     node.recording = state.grad_enabled
     node.where, node.scope = user_line(), module_scope()
     with checked_numbers() as checked:

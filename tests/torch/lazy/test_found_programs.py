@@ -262,6 +262,15 @@ PROGRAMS = {
             t2.mul_(1.25)
         t4 = t2 * 1
         """,
+    "a part that is read in inference mode before it is saved": """
+        t0 = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+        t1, t2 = t0.data.chunk(2)
+        t2.mul_(2.0)
+        with torch.inference_mode():
+            t3 = t1.sum()
+        t4 = t0 @ t1
+        t4.sum().backward()
+        """,
 }
 
 
