@@ -251,7 +251,9 @@ class Trace:
             storage.home = None
         if is_part(storage, spec) and not requires_grad(tensor):
             if storage.foreign:
-                return self._window_leaf(tensor)
+                read = self._window_leaf(tensor)
+                self.foreign.append((tensor, read))
+                return read
             if is_small(spec):
                 return self.know_window(tensor)  # wherever it lies, the walk is the same
         node: TraceNode | None = storage.node

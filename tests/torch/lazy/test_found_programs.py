@@ -262,6 +262,18 @@ PROGRAMS = {
             t2.mul_(1.25)
         t4 = t2 * 1
         """,
+    "a saved part of memory that others write to": """
+        t0 = torch.tensor(1.375, requires_grad=True)
+        t1 = torch.tensor([[-1.375], [1.5], [0.0]], requires_grad=True)
+        t2 = torch.tensor(-1.125)
+        t3 = torch.addcmul(t1, t1, t0, value=0.25)
+        t4 = t3[:1].detach()[...]
+        t5 = t4.detach()
+        t6 = torch.from_dlpack(numpy.from_dlpack(t4.reshape(-1)))
+        t7 = t3 @ t5
+        t6.copy_(t2)
+        t7.sum().backward()
+        """,
     "a part that is read in inference mode before it is saved": """
         t0 = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
         t1, t2 = t0.data.chunk(2)
