@@ -13,7 +13,7 @@ from thunk.dispatch.hot import fast_kinds
 from thunk.dispatch.state import no_grad_recording
 from thunk.ops.registry import t
 from thunk.runtime.tensors import empty_tensor, new_tensor
-from thunk.tensor.tensor import Tensor
+from thunk.tensor.tensor import Tensor, TensorType
 from thunk.types.device import device as device_type
 from thunk.types.device import get_default_device
 from thunk.types.promotion import get_default_dtype
@@ -23,7 +23,7 @@ from thunk.types.tensor_base import TensorBase
 _raw_spec: Any = TensorBase.__dict__["_spec"]
 
 
-class _ParameterMeta(type):
+class _ParameterMeta(TensorType):
     """Tensors of other classes are parameters once they are marked `_is_param`."""
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -32,7 +32,7 @@ class _ParameterMeta(type):
         return cls is Parameter and _is_marked(instance, "_is_param")
 
 
-class _BufferMeta(type):
+class _BufferMeta(TensorType):
     """Every tensor that is marked `_is_buffer` is a buffer."""
 
     def __instancecheck__(cls, instance: object) -> bool:

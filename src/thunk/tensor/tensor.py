@@ -26,7 +26,16 @@ from thunk.tensor.tracked import Tracked
 from thunk.types.promotion import get_default_dtype
 
 
-class Tensor(Facts, Tracked, Exchange, Copies, Stored, Legacy, Operators):
+class TensorType(type):
+    """The class of tensor classes; it explains the names that they lack."""
+
+    def __getattr__(cls, name: str) -> Any:
+        raise MissingMember(cls.__name__, name, lambda: dir(cls))
+
+
+class Tensor(
+    Facts, Tracked, Exchange, Copies, Stored, Legacy, Operators, metaclass=TensorType
+):
     """A multi-dimensional array of one dtype that records what is done to it."""
 
     __slots__ = ("__dict__", "__weakref__")

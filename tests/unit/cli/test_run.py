@@ -93,6 +93,7 @@ def test_report_and_eager(tmp_path: Path) -> None:
     [
         ("from torch.nn import Linaer", "thunk.nn.Linaer; the nearest is thunk.nn.Linear"),
         ("torch.ones(2).sofmax(0)", "Tensor.sofmax; the nearest is Tensor.softmax"),
+        ("torch.Tensor.sofmax", "Tensor.sofmax; the nearest is Tensor.softmax"),
         ("torch.optim.adam_w", "torch.optim.adam_w; the nearest is torch.optim.AdamW"),
         ("torch.nn.functional.gridsample", "torch.nn.functional.gridsample; the nearest is"),
         ("torch.utils.data.DataLoadr", "torch.utils.data.DataLoadr; the nearest is torch.utils"),
