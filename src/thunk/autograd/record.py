@@ -15,7 +15,7 @@ from thunk.autograd.meta import Edge, requires_grad
 from thunk.autograd.names import backward_name
 from thunk.autograd.node import Grads, Node, set_history
 from thunk.autograd.saved import FREED, SavedValue
-from thunk.base.errors import NotDifferentiableError
+from thunk.base.errors import NoFormulaError, NotDifferentiableError
 from thunk.dispatch.call import redispatch, tensors_in
 from thunk.dispatch.infer import specs_in
 from thunk.dispatch.keys import AUTOGRAD_KEYS, KeySet
@@ -111,7 +111,7 @@ class OpNode(Node):
                 self._run(rule, values, results)
         for name, (start, count) in self.slots.items():
             if name not in covered and any(self.edges[start : start + (count or 1)]):
-                raise NotDifferentiableError(
+                raise NoFormulaError(
                     f"{self.op.name}: expected a gradient for argument '{name}', got none; "
                     f"detach() it"
                 )

@@ -31,8 +31,12 @@ def expected(
     return Mismatch(f"expected {want}, got {got}{tail}", kind)
 
 
-class NotDifferentiableError(NotImplementedError):
-    """Backward reached an operator that states why it has no gradient; a `RuntimeError` too."""
+class NotDifferentiableError(RuntimeError):
+    """Backward reached an operator that states why it has no gradient."""
+
+
+class NoFormulaError(NotDifferentiableError, NotImplementedError):
+    """Backward reached an input that has no gradient, of an operator that has others."""
 
 
 class OutOfBudgetError(RuntimeError):

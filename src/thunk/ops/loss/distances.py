@@ -80,11 +80,15 @@ declare(
 )
 
 
-def _huber(self: Any, target: Any, reduction: int = 1, delta: float = 1.0) -> Any:
+def _huber_spec(
+    self: TensorSpec, target: TensorSpec, reduction: int = 1, delta: float = 1.0
+) -> TensorSpec:
     if delta <= 0:
-        raise Mismatch(
-            f"huber_loss does not support non-positive values for delta, got {delta}"
-        )
+        raise Mismatch(f"huber_loss does not support non-positive values for delta, got {delta}")
+    return _elementwise(self, target, reduction)
+
+
+def _huber(self: Any, target: Any, reduction: int = 1, delta: float = 1.0) -> Any:
     _check_floating(self, target)
     size = t.abs(self - target)
     inner = t.clamp_max(size, delta)
@@ -101,7 +105,8 @@ def _huber_vjp(grad: Any, self: Any, target: Any, reduction: int, delta: float) 
 declare(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor",
     doc="Half the squared difference where it is below delta, else linear.",
-    spec=_elementwise,
+    spec=_huber_spec,
+    static="delta",
     decompose=_huber,
     vjp={("self", "target"): _huber_vjp},
     variants="function",
