@@ -115,6 +115,17 @@ class TraceNode:
         return f"<{name} at {self.depth}>"
 
 
+def count_below(root: TraceNode) -> int:
+    """How many nodes a trie has from `root` on, but for results of operators with several."""
+    seen = {root}
+    pending = [root]
+    while pending:
+        below = [each for each in pending.pop().children.values() if each not in seen]
+        seen.update(below)
+        pending += below
+    return len(seen)
+
+
 def operands_of(args: Any) -> list[TraceNode]:
     """Every node among frozen arguments, lists included."""
     found: list[TraceNode] = []

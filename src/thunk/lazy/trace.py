@@ -25,7 +25,17 @@ from thunk.lazy.home import (
 )  # fmt: skip
 from thunk.lazy.memory import Write
 from thunk.lazy.modes import mode_token
-from thunk.lazy.node import ATTACH, LEAF, MARK, ROOT, Detour, LeafFact, TraceNode, leaf_fact
+from thunk.lazy.node import (
+    ATTACH,
+    LEAF,
+    MARK,
+    ROOT,
+    Detour,
+    LeafFact,
+    TraceNode,
+    count_below,
+    leaf_fact,
+)  # fmt: skip
 from thunk.lazy.segment import Segment
 from thunk.ops.registry import t
 from thunk.runtime.storage import Storage, copy_of
@@ -122,13 +132,7 @@ class Trace:
     @property
     def size(self) -> int:
         """How many nodes the trie has, but for results of operators with several."""
-        seen = {self.root}
-        pending = [self.root]
-        while pending:
-            below = [each for each in pending.pop().children.values() if each not in seen]
-            seen.update(below)
-            pending += below
-        return len(seen)
+        return count_below(self.root)
 
     def step(self, key: Any, make: Callable[[], TraceNode]) -> TraceNode:
         """Follow the edge `key`, making its node on the first visit."""
