@@ -18,6 +18,7 @@ from thunk.lazy.compiled import Computation
 from thunk.lazy.eager import eager
 from thunk.lazy.layout import layout_of
 from thunk.lazy.metrics import count
+from thunk.lazy.node import count_below
 from thunk.lazy.noop import enabled, memory_for
 from thunk.lazy.plan import Plan
 from thunk.lazy.run import Run, inflight
@@ -40,7 +41,7 @@ class _Paths(threading.local):
         """A path was walked to its end for the first time."""
         self.bound += trace.end.depth
         if self.bound > config.lazy_paths:
-            self.bound = trace.size
+            self.bound = count_below(trace.root)
             self.full = self.bound > config.lazy_paths
 
     def forget(self, trace: Trace) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thunk.lazy.node import TraceNode
+from thunk.lazy.node import TraceNode, count_below
 from thunk.lazy.trace import traces
 
 
@@ -37,7 +37,7 @@ def _quoted(text: str) -> str:
 
 def size() -> int:
     """How many nodes the trie of this thread has."""
-    return traces.current.size
+    return count_below(traces.current.root)
 
 
 def reset() -> None:

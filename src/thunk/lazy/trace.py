@@ -33,7 +33,6 @@ from thunk.lazy.node import (
     Detour,
     LeafFact,
     TraceNode,
-    count_below,
     leaf_fact,
 )  # fmt: skip
 from thunk.lazy.segment import Segment
@@ -128,11 +127,6 @@ class Trace:
     @property
     def is_empty(self) -> bool:
         return not (self.results or self.leaves or self.storages)
-
-    @property
-    def size(self) -> int:
-        """How many nodes the trie has, but for results of operators with several."""
-        return count_below(self.root)
 
     def step(self, key: Any, make: Callable[[], TraceNode]) -> TraceNode:
         """Follow the edge `key`, making its node on the first visit."""
