@@ -8,10 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from thunk.dispatch.call import call
+from thunk.ir.binder import BindError
 from thunk.ir.binding import Overloads, Style
 from thunk.ir.opdef import OpDef
 from thunk.ir.returns import named_result
 from thunk.ops.registry import Packet, all_packets, find_packet
+
+
+def _bound(
+    overloads: Overloads, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[OpDef, tuple[Any, ...]]:
+    """The overload that fits a call; operators called by schema refuse with a RuntimeError."""
+    try:
+        return overloads.resolve(args, kwargs, Style.OPERATOR)
+    except BindError as error:
+        raise RuntimeError(str(error)) from None
 
 
 class OpOverload:
@@ -24,7 +35,7 @@ class OpOverload:
         self._overloads = Overloads(op.name, [op])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        op, bound = self._overloads.resolve(args, kwargs, Style.OPERATOR)
+        op, bound = _bound(self._overloads, args, kwargs)
         return named_result(op.schema, call(op, bound))
 
     @property
@@ -63,7 +74,7 @@ class OpOverloadPacket:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         overloads = Overloads(self._packet.name, self._packet.overloads)
-        op, bound = overloads.resolve(args, kwargs, Style.OPERATOR)
+        op, bound = _bound(overloads, args, kwargs)
         return named_result(op.schema, call(op, bound))
 
     def overloads(self) -> list[str]:

@@ -39,7 +39,8 @@ def _expect_in_self(name: str, self: Any, dim: int, index: Any) -> None:
 
 @rule("index_add", half="float32")
 def index_add(spec: TensorSpec, self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    expect_inside("index_add", index, _size(self, dim), dim, RuntimeError)
+    kind = RuntimeError if self.ndim > 1 else IndexError
+    expect_inside("index_add", index, _size(self, dim), dim, kind)
     scaled = source if alpha == 1 else source * numpy.asarray(alpha).astype(source.dtype)
     result = numpy.array(self, order="C")
     add_at(result.reshape(-1), _numbers(self, dim, index), _along(scaled, dim))

@@ -212,7 +212,7 @@ def _slices(at: At, self: Value, dim: int, index: Value, source: Value, combine:
     domain = at.over(source.spec.shape or (1,))
     dim %= len(domain.sizes)
     which = line(domain, index, dim)
-    kind = RuntimeError if combine else IndexError
+    kind = RuntimeError if combine and len(self.spec.shape) > 1 else IndexError
     size, _ = along(self, dim)
     message = f"{at.node.op.name}: index out of range; expected 0 to {size - 1}"
     place = at.within(which, size, kind, message) * _step(target, dim)
