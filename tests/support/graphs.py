@@ -166,3 +166,13 @@ def agree(recorder: Recorder, tolerance: float = 1e-5) -> Any:
         else:
             numpy.testing.assert_array_equal(got, wanted)
     return program
+
+
+def agree_without_call_back(tolerance: float, name: str, *args: Any) -> None:
+    """One call is compiled whole, and equal to the rule; arrays become inputs."""
+    recorder = Recorder()
+    given = [recorder.input(each) if isinstance(each, numpy.ndarray) else each for each in args]
+    found = recorder.call(name, *given)
+    outputs = found if isinstance(found, tuple) else (found,)
+    recorder.outputs(*[each for each in outputs if each.spec is not None])
+    assert not agree(recorder, tolerance).schedule.fallbacks

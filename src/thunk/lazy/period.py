@@ -52,7 +52,7 @@ def reason_to_cut(trace: Trace, node: TraceNode) -> str:
     if too_long or (node.depth >= trace.look_at and not node.requires_grad):
         trace.look_at = max(trace.look_at, node.depth) * 2
         reason = _unless_inside("trace too long")
-        found = _period_of(_operators_since_weights(node)) if reason else None
+        found = _period_of(_operators(node, node.depth, True)) if reason else None
         if found is not None:
             trace.period = found
             return "the path repeats"
@@ -70,25 +70,20 @@ def _ends_period(node: TraceNode) -> bool:
     return node.places is not None and PERIOD in node.places
 
 
-def _operators(node: TraceNode | None, most: int) -> list[tuple[OpDef, str, str]]:
-    """The last operators of a walk with their lines, in order."""
+def _operators(
+    node: TraceNode | None, most: int, since_weights: bool = False
+) -> list[tuple[OpDef, str, str]]:
+    """The last operators of a walk with their lines and modules, in order.
+
+    Equal layers are no rounds of a loop: `since_weights` stops where a weight was met first.
+    """
     found: list[tuple[OpDef, str, str]] = []
     while node is not None and len(found) < most:
+        if since_weights and node.op is LEAF and node.requires_grad:
+            break
         if isinstance(node.op, OpDef):
             found.append((node.op, node.where, node.scope))
         node = node.parent
-    found.reverse()
-    return found
-
-
-def _operators_since_weights(node: TraceNode) -> list[tuple[OpDef, str, str]]:
-    """The operators since a weight was met first: equal layers are no rounds of a loop."""
-    found: list[tuple[OpDef, str, str]] = []
-    each: TraceNode | None = node
-    while each is not None and not (each.op is LEAF and each.requires_grad):
-        if isinstance(each.op, OpDef):
-            found.append((each.op, each.where, each.scope))
-        each = each.parent
     found.reverse()
     return found
 

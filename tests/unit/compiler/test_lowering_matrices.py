@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import thunk
-from graphs import Recorder, agree
+from graphs import Recorder, agree, agree_without_call_back
 from thunk.backends.cpu.lowering.matrices import LARGEST
 from thunk.base.config import config
 from thunk.base.errors import LinAlgError
@@ -35,13 +35,7 @@ def positive(dtype: Any, *shape: int) -> numpy.ndarray:
 
 
 def run(dtype: Any, name: str, *args: Any) -> None:
-    """Compiled without a call back, and equal to the rule; arrays become inputs."""
-    recorder = Recorder()
-    given = [recorder.input(each) if isinstance(each, numpy.ndarray) else each for each in args]
-    found = recorder.call(name, *given)
-    outputs = found if isinstance(found, tuple) else (found,)
-    recorder.outputs(*[each for each in outputs if each.spec is not None])
-    assert not agree(recorder, 2e-4 if dtype == "f4" else 1e-9).schedule.fallbacks
+    agree_without_call_back(2e-4 if dtype == "f4" else 1e-9, name, *args)
 
 
 def turned(array: numpy.ndarray) -> numpy.ndarray:

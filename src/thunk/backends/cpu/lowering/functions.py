@@ -153,22 +153,23 @@ def _times(factor: Expression, argument: Expression, name: str) -> Expression:
     return (factor.eq(0) & argument.eq(argument)).where(0, product)
 
 
-@pointwise("logaddexp", needs="exp log1p")
-def logaddexp(to: Operands, self: Any, other: Any) -> Expression:
-    left, right = to(self), to(other)
+def _log_of_sum(left: Expression, right: Expression, power: str, unit: float) -> Expression:
+    """The logarithm of a sum of powers; `unit` is the logarithm of e in their base."""
     high = left.maximum(right)
     gap = -(left - right).unary("abs")
-    same = left.eq(right)
-    return same.where(high + 0.6931471805599453, high + gap.math("exp").math("log1p"))
+    rest = gap.math(power).math("log1p")
+    scaled = rest if unit == 1 else rest * unit
+    return left.eq(right).where(high + 0.6931471805599453 * unit, high + scaled)
+
+
+@pointwise("logaddexp", needs="exp log1p")
+def logaddexp(to: Operands, self: Any, other: Any) -> Expression:
+    return _log_of_sum(to(self), to(other), "exp", 1)
 
 
 @pointwise("logaddexp2", needs="exp2 log1p")
 def logaddexp2(to: Operands, self: Any, other: Any) -> Expression:
-    left, right = to(self), to(other)
-    high = left.maximum(right)
-    gap = -(left - right).unary("abs")
-    same = left.eq(right)
-    return same.where(high + 1, high + gap.math("exp2").math("log1p") * 1.4426950408889634)
+    return _log_of_sum(to(self), to(other), "exp2", 1.4426950408889634)
 
 
 @pointwise("sinc", needs="sin")
