@@ -24,8 +24,9 @@ SQUARE = [shape for shape in SHAPES if shape[-1] == shape[-2]]
 def values(dtype: Any, *shape: int) -> numpy.ndarray:
     """Matrices that are far from singular."""
     found = random.normal(size=shape)
-    diagonal = numpy.arange(min(shape[-2:]))
-    found[..., diagonal, diagonal] += numpy.where(found[..., diagonal, diagonal] < 0, -4, 4)
+    size = min(shape[-2:])
+    diagonal, far = numpy.arange(size), max(4, size)
+    found[..., diagonal, diagonal] += numpy.where(found[..., diagonal, diagonal] < 0, -far, far)
     return found.astype(dtype)
 
 
